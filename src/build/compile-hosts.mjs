@@ -1,0 +1,290 @@
+// Compiles the host profiles into one module with an index by name and by folder, so that a walk can dismiss a file without running patterns.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import picomatch from 'picomatch';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+
+const FOLDER = 'policies/defaults/hosts';
+const LOADS = ['launch', 'lazy', 'spawn'];
+// `document` is missing on purpose: only policy.yaml names constitution documents.
+const KINDS = ['prose', 'executable', 'board'];
+const BUDGET = ['bytes', 'lines', 'chars', 'totalBytes', 'totalChars'];
+const WILD = /[*?[\]{}]/;
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+const text = (value) => typeof value === 'string' && value.trim() !== '' && !/[\\\0\n]/.test(value);
+const flag = (value) => value === true;
+const positive = (value) => Number.isSafeInteger(value) && value > 0;
+const day = (value) => text(value) && /^\d{4}-\d{2}-\d{2}$/.test(value) && Number.isFinite(Date.parse(value));
+const oneOf = (words) => (value) => words.includes(value);
+const relative = (value) =>
+  text(value) && !/^\/|^[A-Za-z]:/.test(value) && !value.split('/').some((part) => ['', '.', '..'].includes(part));
+const plain = (value) => relative(value) && !WILD.test(value);
+
+/** Reads every profile under `root` and writes the module `out`. Throws `HostFaults` with one `file:line: message` a line. */
+export function compileHosts({ root, out = join(root, 'src/generated/hosts.ts') }) {
+  const files = readdirSync(join(root, FOLDER))
+    .filter((name) => name.endsWith('.yaml'))
+    .sort();
+  const faults = [];
+  const hosts = files.flatMap((name) => readHosts(join(root, FOLDER, name), `${FOLDER}/${name}`, faults));
+  for (const [at, host] of hosts.entries()) {
+    if (hosts.findIndex((other) => other.name === host.name) !== at)
+      faults.push(`${host.file}:${host.line}: the host ${host.name} is there twice`);
+  }
+  if (hosts.length === 0 && faults.length === 0) faults.push(`${FOLDER}: no host profiles`);
+  if (faults.length > 0) throw new HostFaults(faults);
+  const module = render(hosts);
+  mkdirSync(dirname(out), { recursive: true });
+  if (existing(out) !== module) writeFileSync(out, module);
+}
+
+/** What is wrong with the profiles. Under a build script it ends the process with 1, as any uncaught error does. */
+export class HostFaults extends Error {
+  name = 'HostFaults';
+  constructor(faults) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
+}
+
+function readHosts(path, file, faults) {
+  const lines = new LineCounter();
+  const document = parseDocument(readFileSync(path, 'utf8'), {
+    lineCounter: lines,
+    prettyErrors: false,
+    version: '1.2',
+    uniqueKeys: true,
+    merge: false,
+  });
+  const fail = (node, message) => faults.push(`${file}:${lines.linePos(node?.range?.[0] ?? 0).line || 1}: ${message}`);
+  for (const error of [...document.errors, ...document.warnings])
+    faults.push(`${file}:${lines.linePos(error.pos[0]).line}: ${error.message}`);
+  if (document.errors.length + document.warnings.length > 0) return [];
+  const list = isSeq(document.contents) ? document.contents.items : [document.contents];
+  return list
+    .map((node) => readHost(node, fail))
+    .filter((host) => host !== null)
+    .map((host) => ({ ...host, file, line: lines.linePos(host.offset).line }))
+    .map((host) => checkName(host, file, isSeq(document.contents), faults));
+}
+
+function checkName(host, file, isList, faults) {
+  if (!isList && `${host.name}.yaml` !== basename(file))
+    faults.push(`${file}:${host.line}: name must be ${basename(file, '.yaml')}, the file's name`);
+  return host;
+}
+
+function readHost(node, fail) {
+  const host = record(node, fail, {
+    required: {
+      name: (v) => text(v) && NAME.test(v),
+      title: text,
+      source: text,
+      at: day,
+      presence: list(plain),
+      paths: 'nodes',
+    },
+    optional: {
+      imports: 'node',
+      budget: 'node',
+      outside: 'nodes',
+      lookalikes: list((v) => plain(v) && !v.includes('/')),
+    },
+  });
+  if (host === null) return null;
+  const imports =
+    host.imports &&
+    record(host.imports, fail, { required: { syntax: oneOf(['claude', 'gemini']), hops: positive }, optional: {} });
+  const budget = readBudget(host.budget, fail);
+  const common = { loads: oneOf(LOADS), kind: oneOf(KINDS) };
+  const facts = { imports: flag, budget: 'node', source: text, at: day };
+  const entry = (shape) => (item) => {
+    const read = record(item, fail, shape);
+    if (read === null) return [];
+    if (read.imports && !imports) fail(item, 'imports: true, but the host names no import syntax');
+    const { source: _source, at: _at, imports: follows, budget: own, ...rest } = read;
+    return [
+      { ...rest, node: item, hops: follows && imports ? imports.hops : 0, budget: readBudget(own, fail) ?? budget },
+    ];
+  };
+  const paths = host.paths.flatMap(
+    entry({ required: { path: relative, ...common }, optional: { anyDepth: flag, ...facts } }),
+  );
+  const outside = (host.outside ?? []).flatMap(
+    entry({ required: { in: oneOf(['home', 'system', 'ancestors']), path: text, ...common }, optional: facts }),
+  );
+  for (const one of paths) checkPath(one, fail);
+  for (const one of outside) checkOutside(one, fail);
+  repeated(paths, (one) => one.path, fail);
+  repeated(outside, (one) => `${one.in} ${one.path}`, fail);
+  return {
+    ...host,
+    imports: imports ?? null,
+    budget,
+    paths,
+    outside,
+    lookalikes: host.lookalikes ?? [],
+    offset: node.range[0],
+  };
+}
+
+function checkPath({ path, node }, fail) {
+  const first = path.split('/')[0];
+  if (path.includes('/') && WILD.test(first))
+    fail(node, `${path}: the first folder must be spelt out, the index is built on it`);
+  if ((path.match(/\*\*/g) ?? []).length > 1) fail(node, `${path}: one ** at most`);
+  if (/[{}!()]/.test(path)) fail(node, `${path}: braces, groups and negations are not used in profiles`);
+}
+
+function checkOutside({ in: where, path, node }, fail) {
+  if (where === 'system' ? !/^\/|^[A-Z]:\//.test(path) : !relative(path))
+    fail(node, `${path}: ${where === 'system' ? 'must be absolute' : 'must be relative'}`);
+  if (where === 'ancestors' && WILD.test(path)) fail(node, `${path}: ancestors take plain paths only`);
+  if (path.includes('..')) fail(node, `${path}: no ..`);
+}
+
+function repeated(entries, keyOf, fail) {
+  const seen = new Set();
+  for (const one of entries) {
+    if (seen.has(keyOf(one))) fail(one.node, `${one.path} is there twice`);
+    seen.add(keyOf(one));
+  }
+}
+
+function readBudget(node, fail) {
+  if (!node) return null;
+  return record(node, fail, { required: {}, optional: Object.fromEntries(BUDGET.map((key) => [key, positive])) });
+}
+
+function list(check) {
+  return (value) => Array.isArray(value) && value.every(check);
+}
+
+/** A YAML map as an object: every key known, every required key there, every value in form; else null after telling each fault. */
+function record(node, fail, { required, optional }) {
+  if (!isMap(node)) {
+    fail(node, 'expected a map');
+    return null;
+  }
+  const shape = { ...required, ...optional };
+  const read = {};
+  let ok = true;
+  const bad = (at, message) => {
+    ok = false;
+    fail(at, message);
+  };
+  for (const { key, value } of node.items) {
+    const name = isScalar(key) ? String(key.value) : '?';
+    const check = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (check === undefined) bad(key, `unknown key ${name}`);
+    else if (check === 'node') read[name] = value;
+    else if (check === 'nodes') {
+      if (isSeq(value)) read[name] = value.items;
+      else bad(value ?? key, `${name} must be a list`);
+    } else {
+      const plainValue = value?.toJSON() ?? null;
+      if (check(plainValue)) read[name] = plainValue;
+      else bad(value ?? key, `${name} is not valid: ${JSON.stringify(plainValue)}`);
+    }
+  }
+  for (const name of Object.keys(required)) {
+    if (!node.items.some(({ key }) => isScalar(key) && key.value === name)) bad(node, `${name} is missing`);
+  }
+  return ok ? read : null;
+}
+
+function render(hosts) {
+  const entries = hosts.flatMap((host) => host.paths.map((path) => ({ host: host.name, ...path })));
+  const names = new Map();
+  const patterns = new Map();
+  const folders = new Map();
+  const add = (map, key, id) => map.set(key, [...(map.get(key) ?? []), id]);
+  for (const [id, { path }] of entries.entries()) {
+    if (path.includes('/')) add(folders, path.slice(0, path.indexOf('/')), id);
+    else if (WILD.test(path)) add(patterns, sourceOf(path), id);
+    else add(names, path, id);
+  }
+  const rows = (values) => values.map((value) => `  ${JSON.stringify(value)},`).join('\n');
+  return `// Made by src/build/compile-hosts.mjs from ${FOLDER}. Do not edit.
+import type { HostProfile, ProfileEntry } from '../discover/profile.ts';
+
+export const HOSTS: readonly HostProfile[] = [
+${rows(
+  hosts.map(({ name, title, source, at, presence, imports, budget, outside }) => ({
+    name,
+    title,
+    source,
+    at,
+    presence,
+    imports,
+    budget,
+    outside: outside.map(({ in: where, path, loads, kind, hops, budget: own }) => ({
+      where,
+      path,
+      loads,
+      kind,
+      hops,
+      budget: own,
+    })),
+  })),
+)}
+];
+
+export const ENTRIES: readonly ProfileEntry[] = [
+${rows(
+  entries.map(({ host, path, loads, kind, anyDepth, hops, budget }) => ({
+    host,
+    glob: path,
+    source: path.includes('/') ? sourceOf(path) : '',
+    loads,
+    kind,
+    anyDepth: anyDepth === true,
+    hops,
+    budget,
+  })),
+)}
+];
+
+/** Exact file names, and the entries they stand for. */
+export const NAMES: readonly (readonly [string, readonly number[]])[] = [
+${rows([...names])}
+];
+
+/** Regular expressions of file names, and their entries. */
+export const NAME_PATTERNS: readonly (readonly [string, readonly number[]])[] = [
+${rows([...patterns])}
+];
+
+/** First folders of longer patterns, and their entries. */
+export const FOLDERS: readonly (readonly [string, readonly number[]])[] = [
+${rows([...folders])}
+];
+
+/** Names that a pattern covers already, but whose look-alikes matter too. */
+export const LOOKALIKES: readonly string[] = ${JSON.stringify(hosts.flatMap((host) => host.lookalikes))};
+`;
+}
+
+function sourceOf(glob) {
+  return picomatch.makeRe(glob, { dot: true, nonegate: true, noextglob: true, nobrace: true }).source;
+}
+
+function existing(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  try {
+    compileHosts({ root: join(import.meta.dirname, '..', '..') });
+  } catch (error) {
+    if (!(error instanceof HostFaults)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

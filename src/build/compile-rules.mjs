@@ -1,0 +1,109 @@
+// Compiles the rule files into one module, so that no YAML is read at run time. A broken rule stops the build and names its file and line.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { buildSync } from 'esbuild';
+import { LineCounter, parseDocument } from 'yaml';
+
+const RULES = 'policies/defaults/rules';
+
+/** Reads every rule file under `root`, checks it strictly and writes the module `out` (default src/generated/rules.ts). Returns the rule files read. */
+export async function compileRules({ root, out = join(root, 'src/generated/rules.ts') }) {
+  const toRule = await loadToRule(root);
+  const folder = join(root, RULES);
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml'))
+    .sort();
+  if (files.length === 0) throw new Error(`${RULES}: no rule files`);
+  const read = files.map((name) => readRule(join(folder, name), `${RULES}/${name}`, toRule));
+  mkdirSync(join(out, '..'), { recursive: true });
+  const text = render(read.map((file) => file.rule));
+  if (existingText(out) !== text) writeFileSync(out, text);
+  return read;
+}
+
+/** Reads one rule file; throws with `name:line: message` for every fault. */
+export function readRule(path, name, toRule) {
+  const lines = new LineCounter();
+  const document = parseDocument(readFileSync(path, 'utf8'), {
+    lineCounter: lines,
+    prettyErrors: false,
+    version: '1.2',
+  });
+  const faults = [...document.errors, ...document.warnings].map(
+    (error) => `${name}:${lines.linePos(error.pos[0]).line}: ${error.message}`,
+  );
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  const result = toRule(document.toJS({ maxAliasCount: 0 }));
+  if (Array.isArray(result)) {
+    throw new Error(
+      result.map((fault) => `${name}:${lineOf(document, fault.key, lines)}: ${fault.message}`).join('\n'),
+    );
+  }
+  const stem = name.slice(name.lastIndexOf('/') + 1, -'.yaml'.length);
+  if (result.rule.id !== stem)
+    throw new Error(`${name}:${lineOf(document, ['id'], lines)}: id must be ${stem}, the file's name`);
+  return result;
+}
+
+/** The validator is TypeScript; esbuild makes it loadable on every Node that builds. */
+export async function loadToRule(root) {
+  const built = buildSync({
+    entryPoints: [join(root, 'src/scan/to-rule.ts')],
+    bundle: true,
+    format: 'esm',
+    write: false,
+    logLevel: 'silent',
+  });
+  const url = `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`;
+  return (await import(url)).toRule;
+}
+
+function lineOf(document, key, lines) {
+  const node = key.length === 0 ? document.contents : document.getIn(key, true);
+  const offset = node?.range?.[0] ?? 0;
+  return lines.linePos(offset).line;
+}
+
+function existingText(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function render(rules) {
+  const rows = rules.map((rule) => {
+    const fields = Object.entries(rule).map(([key, value]) =>
+      key === 'patterns' ? `    patterns: [${value.map(renderSteps).join(', ')}],` : `    ${key}: ${ascii(value)},`,
+    );
+    return `  {\n${fields.join('\n')}\n  },`;
+  });
+  return [
+    '// Written by src/build/compile-rules.mjs from policies/defaults/rules; edit those files.',
+    "import type { Rule } from '../scan/rule.ts';",
+    '',
+    '/** The rules that ship with writ, in the order of their ids. */',
+    'export const DEFAULT_RULES: readonly Rule[] = [',
+    ...rows,
+    '];',
+    '',
+  ].join('\n');
+}
+
+function renderSteps(steps) {
+  return `[${steps.map(({ pattern, within, lines }) => `{ pattern: ${pattern}, within: ${within}, lines: ${lines} }`).join(', ')}]`;
+}
+
+function ascii(value) {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const read = await compileRules({ root: process.cwd() });
+  process.stdout.write(`${read.length} rules\n`);
+}

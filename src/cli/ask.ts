@@ -1,0 +1,29 @@
+import { createInterface } from 'node:readline/promises';
+import { UsageError } from './command.ts';
+
+/** Asks on a terminal; without one it is an error that names the flag (cli.md: without a terminal nothing ever asks). */
+export async function confirm(question: string, yes: boolean, flagName: string): Promise<void> {
+  if (yes) return;
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
+    throw new UsageError(`${question} Say so with ${flagName}: there is no terminal to ask on.`);
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await prompt.question(`${question} [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError('nothing was done');
+  } finally {
+    prompt.close();
+  }
+}
+
+/** Reads all of stdin, at most `max` bytes. */
+export async function readStdin(max: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > max) throw new UsageError(`stdin holds more than ${max} bytes`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+
+/** Writes to stdout and waits until it is drained: large JSON reaches a pipe whole (cli.md). */
+export async function print(text: string): Promise<void> {
+  await write(process.stdout, text);
+}
+
+/** Progress and diagnostics go to stderr. */
+export async function tell(text: string): Promise<void> {
+  await write(process.stderr, text.endsWith('\n') ? text : `${text}\n`);
+}
+
+async function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  if (text === '') return;
+  if (!stream.write(text)) await once(stream, 'drain');
+}
+
+export interface Paint {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly cyan: (text: string) => string;
+}
+
+/** Colours for a terminal; plain text elsewhere and under NO_COLOR. */
+export function paintFor(stream: { readonly isTTY?: boolean }): Paint {
+  const on = stream.isTTY === true && !process.env.NO_COLOR;
+  const with_ =
+    (code: number) =>
+    (text: string): string =>
+      on ? `\u001b[${code}m${text}\u001b[0m` : text;
+  return { bold: with_(1), dim: with_(2), red: with_(31), yellow: with_(33), green: with_(32), cyan: with_(36) };
+}

@@ -1,0 +1,178 @@
+import { bind } from './bind/bind.ts';
+import { type Bench, refuseStray, toJudged } from './decide/judged.ts';
+import { type Expected, missingBindings, unusedExceptions } from './decide/workspace.ts';
+import { discover } from './discover/discover.ts';
+import { discoverOutside } from './discover/outside.ts';
+import type { WorkspaceRoot } from './files/workspace-root.ts';
+import { gather } from './gather/gather.ts';
+import { type Proofs, readProofs } from './gather/proofs.ts';
+import { orphanFindings, readCandidates } from './gather/read-candidates.ts';
+import { type Memory, recall } from './gather/recall.ts';
+import { DEFAULT_RULES } from './generated/rules.ts';
+import type { Repository } from './git/repository.ts';
+import type { Finding } from './model/finding.ts';
+import type { Instant } from './model/instant.ts';
+import type { PolicySet } from './model/policy.ts';
+import type { Rank } from './model/rank.ts';
+import type { Enforcement, Places } from './model/settings.ts';
+import type { Bytes } from './model/source.ts';
+import type { Judged, Scanned } from './model/stages.ts';
+import { bindingApprovals } from './policy/approvals.ts';
+import type { Pins } from './policy/pins.ts';
+import { readPolicySet } from './policy/policy-set.ts';
+import { scanArtifact } from './scan/scan-artifact.ts';
+import type { StateLocation } from './store/location.ts';
+import { checkImports } from './verify/imports.ts';
+import { verify } from './verify/verify.ts';
+
+/** What a face asks of the gate. */
+export interface Request {
+  readonly root: WorkspaceRoot;
+  readonly repository: Repository | null;
+  /** Paths to judge, or null for every init path of the workspace. */
+  readonly paths: readonly string[] | null;
+  readonly places: Places;
+  readonly state: StateLocation;
+  /** Read once, at the edge. */
+  readonly now: Instant;
+  /** `--observe`; the machine\u2019s own settings may ask for it too. */
+  readonly observe: boolean;
+  /** Bytes to judge as if they lay at a path: a release or a write is judged before it is made. */
+  readonly overlay: ReadonlyMap<string, Bytes>;
+  /** Why state cannot be written, for a command that must write it; null where it can or need not. */
+  readonly stateFault: string | null;
+}
+
+/** Everything that was judged, and under which policy set. */
+export interface Judgement {
+  readonly at: Instant;
+  readonly set: PolicySet;
+  readonly pins: Pins | null;
+  readonly memory: Memory;
+  readonly proofs: Proofs;
+  readonly enforcement: Enforcement;
+  readonly artifacts: readonly Judged[];
+  /** Findings about the workspace as a whole. */
+  readonly findings: readonly Finding[];
+  /** Hosts in use here. */
+  readonly present: readonly string[];
+}
+
+/**
+ * The order, and the only place that has it: discover, read once, parse, gather, bind, verify, scan, decide. Reads the
+ * workspace, changes nothing.
+ */
+export async function judge(request: Request): Promise<Judgement> {
+  const { root, repository, now } = request;
+  const memory = await recall(request);
+  const set = heldBack(
+    await readPolicySet({ root, dir: memory.dir, pins: memory.pins?.pins ?? [], now }, memory.remembered),
+    memory,
+  );
+  const found = discover({
+    root,
+    policyHosts: set.policy.hosts,
+    initPaths: set.policy.initPaths,
+    maxFiles: set.policy.limits.files,
+    paths: request.paths,
+    documents:
+      request.paths === null
+        ? [...set.documents.keys()]
+        : [...set.documents.keys()].filter((path) => request.paths?.includes(path)),
+  });
+  const outside =
+    request.paths === null
+      ? discoverOutside({ home: request.places.home, start: root.path, hosts: set.policy.hosts })
+      : [];
+  const read = await readCandidates({
+    root,
+    candidates: [...found.candidates, ...outside],
+    sidecars: found.sidecars,
+    fileBytes: set.policy.limits.fileBytes,
+    overlay: request.overlay,
+    home: request.places.home,
+  });
+  const proofs = readProofs(root, set, now);
+  const evidence = await gather({
+    parsed: read.parsed,
+    set,
+    proofs,
+    repository,
+    prefix: prefixIn(repository, root),
+    now,
+    imports: read.imports,
+  });
+  const judging = { set, spawns: proofs.spawns, now };
+  const scanned = evidence.map((one) =>
+    scanArtifact(verify(bind(one, judging), judging), { rules: DEFAULT_RULES, workLimit: set.policy.limits.scanWork }),
+  );
+  const artifacts = withImports(scanned, { set, setFindings: memory.findings, now });
+  const whole = request.paths === null;
+  const findings = [
+    ...memory.findings,
+    ...set.findings,
+    ...proofs.findings,
+    ...found.findings,
+    ...read.findings,
+    ...orphanFindings(found.orphans),
+    ...missingBindings(artifacts, expectedBindings(proofs, request.paths)),
+    ...(whole ? unusedExceptions(artifacts, set, now) : []),
+  ];
+  const enforcement = request.observe ? 'observe' : (memory.pins?.enforcement ?? 'enforce');
+  return { at: now, set, pins: memory.pins, memory, proofs, enforcement, artifacts, findings, present: found.present };
+}
+
+/** Where state cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
+function heldBack(set: PolicySet, memory: Memory): PolicySet {
+  return memory.findings.length === 0 ? set : { ...set, intact: false };
+}
+
+/** Decides each artifact alone, then once more where what it imports ranks lower. */
+function withImports(scanned: readonly Scanned[], bench: Bench): readonly Judged[] {
+  const alone = scanned.map((one) => toJudged(one, [], bench));
+  const ranks = new Map<string, Rank>();
+  for (const { evidence, rank } of alone)
+    if (evidence.parsed.line === null) ranks.set(evidence.parsed.candidate.path, rank);
+  const judged = alone.map((first, index) => {
+    const one = scanned[index];
+    const { imports } = first.evidence;
+    if (imports.length === 0 || one === undefined) return first;
+    const capped = checkImports(imports, first.rank, (path) => ranks.get(path) ?? null, one.verified.covered);
+    return capped.length === 0 ? first : toJudged(one, capped, bench);
+  });
+  return [...judged, ...judged.flatMap((one) => one.evidence.strays.map((stray) => refuseStray(one, stray)))].sort(
+    byPath,
+  );
+}
+
+/** The approvals that must find their artifact; of named paths only those. */
+function expectedBindings(proofs: Proofs, paths: readonly string[] | null): readonly Expected[] {
+  return bindingApprovals(proofs.live.all)
+    .filter(
+      (approval) =>
+        paths === null || paths.some((path) => approval.path === path || approval.path.startsWith(`${path}/`)),
+    )
+    .map((approval) => ({
+      approval,
+      companion: (proofs.approvals.byId.get(approval.artifactId) ?? []).every(
+        (one) => one.subjects[0]?.name !== approval.path,
+      ),
+    }));
+}
+
+function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
+  if (repository === null || repository.topLevel === root.path) return '';
+  return root.path.startsWith(`${repository.topLevel}/`)
+    ? `${root.path.slice(repository.topLevel.length + 1).replaceAll('\\', '/')}/`
+    : '';
+}
+
+function byPath(a: Judged, b: Judged): number {
+  const one = a.evidence.parsed;
+  const other = b.evidence.parsed;
+  return one.candidate.path < other.candidate.path
+    ? -1
+    : one.candidate.path > other.candidate.path
+      ? 1
+      : (one.line ?? 0) - (other.line ?? 0);
+}

@@ -1,0 +1,199 @@
+import type { CommitFact } from '../git/batch.ts';
+import type { Repository } from '../git/repository.ts';
+import { finding } from '../model/codes.ts';
+import type { Instant } from '../model/instant.ts';
+import type { PolicySet } from '../model/policy.ts';
+import { outranks, ROLES } from '../model/role.ts';
+import type { CommitProof, Evidence, ImportFact, Parsed } from '../model/stages.ts';
+import type { ApprovalPredicate, Statement } from '../model/statement.ts';
+import { matchesArtifact } from '../policy/approvals.ts';
+import { trace } from '../policy/identity.ts';
+import { gitBlobId, sha256Hex } from '../sign/digest.ts';
+import { dearmor, verifySshsig } from '../sign/sshsig.ts';
+import type { Proofs } from './proofs.ts';
+import { relatedApprovals } from './related.ts';
+import { type Settled, settle } from './settle.ts';
+
+export interface GatherInput {
+  readonly parsed: readonly Parsed[];
+  readonly set: PolicySet;
+  readonly proofs: Proofs;
+  readonly repository: Repository | null;
+  /** Path of the workspace within the repository, ending in `/`, or empty. */
+  readonly prefix: string;
+  readonly now: Instant;
+  /** Imports by importing path. */
+  readonly imports: ReadonlyMap<string, readonly ImportFact[]>;
+}
+
+/** All the input and output that judging still needs; after this everything is pure (overview.md, the pipeline). */
+export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
+  const { parsed, set, proofs } = input;
+  const settled = parsed.map((one) => ({ one, settled: settle(one, approvalsOf(one, proofs), set) }));
+  const commits = await commitProofs(settled, input);
+  const ancestry = await sourceCommits(settled, input);
+  const duplicates = findDuplicates(settled, input);
+  return settled.map(({ one, settled: found }) => {
+    const { claimed } = found;
+    const { path } = one.candidate;
+    const id = claimed?.manifest.artifactId;
+    const approvals = new Set<Statement<ApprovalPredicate>>([
+      ...(proofs.approvals.byPath.get(path) ?? []),
+      ...(id === undefined ? [] : (proofs.approvals.byId.get(id) ?? [])),
+    ]);
+    const duplicateOf = duplicates.get(one) ?? null;
+    const evidence = {
+      parsed: one,
+      claimed,
+      findings:
+        duplicateOf === null
+          ? found.findings
+          : [
+              ...found.findings,
+              finding('artifact-id-duplicate', { message: `${duplicateOf} carries the same artifact_id.` }),
+            ],
+      strays: found.strays,
+      authorship: claimed ? (proofs.authorship.get(`${path} ${claimed.contentSha256}`) ?? []) : [],
+      commit: commits.get(path) ?? null,
+      approvals: [...approvals],
+      revocations: set.revocations,
+      live: claimed ? relatedApprovals(proofs.live, path, claimed) : [],
+      knownIds: proofs.knownIds,
+      sourceCommit: claimed ? (ancestry.get(claimed.manifest.sourceCommit ?? '') ?? 'unchecked') : 'unchecked',
+      imports: input.imports.get(path) ?? [],
+      lineEndingsOnly:
+        claimed !== null && differsInLineEndings(claimed.content, claimed.manifest.contentHash, claimed.contentSha256),
+      duplicateOf,
+    };
+    return evidence as unknown as Evidence;
+  });
+}
+
+type Pair = { readonly one: Parsed; readonly settled: Settled };
+
+function approvalsOf(one: Parsed, proofs: Proofs): Proofs['approvals']['all'] {
+  if (one.readings.length < 2) return [];
+  return proofs.approvals.all.filter((standing) =>
+    standing.approval.subjects.some((subject) => subject.name === one.candidate.path),
+  );
+}
+
+/** Signed commits, asked of git once for all artifacts whose writer a commit could prove; not at all where no key may sign commits. */
+async function commitProofs(
+  settled: readonly Pair[],
+  { set, repository, prefix }: GatherInput,
+): Promise<ReadonlyMap<string, CommitProof>> {
+  const proofs = new Map<string, CommitProof>();
+  if (!set.intact || repository === null || !set.keys.some((key) => key.namespaces?.includes('git'))) return proofs;
+  const wanted = settled.filter(
+    ({ one, settled: found }) =>
+      found.claimed !== null &&
+      one.line === null &&
+      one.aliasOf === null &&
+      !one.candidate.outside &&
+      one.bytes !== null,
+  );
+  if (wanted.length === 0) return proofs;
+  const [{ lastCommits }, { headCommit }] = await Promise.all([import('../git/batch.ts'), import('../git/git.ts')]);
+  const head = await headCommit(repository);
+  if (head === null) return proofs;
+  const { facts } = await lastCommits(repository, head, new Set(wanted.map(({ one }) => prefix + one.candidate.path)));
+  const signers = new Map<string, string | null>();
+  for (const { one } of wanted) {
+    const fact = facts.get(prefix + one.candidate.path);
+    if (!fact || one.bytes === null) continue;
+    if (!signers.has(fact.commit)) signers.set(fact.commit, commitSigner(fact));
+    const fingerprint = signers.get(fact.commit) ?? null;
+    if (fingerprint !== null)
+      proofs.set(one.candidate.path, {
+        commit: fact.commit,
+        fingerprint,
+        sameBlob: gitBlobId(one.bytes, repository.objectFormat) === fact.blob,
+      });
+  }
+  return proofs;
+}
+
+/** The key that signed a commit, never its author field (facts 4.2). */
+function commitSigner(fact: CommitFact): string | null {
+  if (fact.signature === null) return null;
+  const blob = dearmor(fact.signature);
+  if (blob === null) return null;
+  const checked = verifySshsig(blob, fact.payload, 'git');
+  return 'signer' in checked ? checked.signer.fingerprint : null;
+}
+
+async function sourceCommits(
+  settled: readonly Pair[],
+  { set, repository }: GatherInput,
+): Promise<ReadonlyMap<string, Evidence['sourceCommit']>> {
+  const states = new Map<string, Evidence['sourceCommit']>([['', 'missing']]);
+  const named = [...new Set(settled.flatMap(({ settled: found }) => found.claimed?.manifest.sourceCommit ?? []))];
+  if (named.length === 0 || !set.intact) return states;
+  if (repository === null) return new Map([...states, ...named.map((commit) => [commit, 'unknown'] as const)]);
+  const [{ ancestors }, { isShallow }] = await Promise.all([import('../git/git.ts'), import('../git/head.ts')]);
+  const known = await ancestors(repository, named);
+  const absent = known.size === named.length ? 'unknown' : isShallow(repository) ? 'shallow' : 'unknown';
+  for (const commit of named) states.set(commit, known.has(commit) ? 'known' : absent);
+  return states;
+}
+
+/**
+ * Two artifacts with one id: whoever holds less proof gives way, so that a stray copy never lowers what is approved or
+ * proven (hard rule 10). Names of the same file (aliases) are no duplicates.
+ */
+function findDuplicates(settled: readonly Pair[], input: GatherInput): ReadonlyMap<Parsed, string> {
+  const byId = new Map<string, Pair[]>();
+  for (const pair of settled) {
+    const id = pair.settled.claimed?.manifest.artifactId;
+    if (id === undefined) continue;
+    const list = byId.get(id);
+    if (list) list.push(pair);
+    else byId.set(id, [pair]);
+  }
+  const duplicates = new Map<Parsed, string>();
+  for (const pairs of byId.values()) {
+    if (pairs.length < 2) continue;
+    const held = pairs.map((pair) => ({ pair, weight: weightOf(pair, input) }));
+    for (const { pair, weight } of held) {
+      if (weight === APPROVED) continue;
+      const rival = held.find(
+        (other) => other.pair !== pair && other.weight >= weight && fileOf(other.pair) !== fileOf(pair),
+      );
+      if (rival) duplicates.set(pair.one, rival.pair.one.candidate.path);
+    }
+  }
+  return duplicates;
+}
+
+const APPROVED = ROLES.length;
+
+function fileOf({ one }: Pair): string {
+  return `${one.aliasOf ?? one.candidate.path}:${one.line ?? ''}`;
+}
+
+function weightOf({ one, settled }: Pair, { proofs, set, now }: GatherInput): number {
+  const { claimed } = settled;
+  if (!claimed) return 0;
+  const { path } = one.candidate;
+  if (
+    proofs.approvals.all.some(
+      (standing) => standing.problem === null && matchesArtifact(standing.approval, path, claimed),
+    )
+  )
+    return APPROVED;
+  const roles = (proofs.authorship.get(`${path} ${claimed.contentSha256}`) ?? [])
+    .filter((one) => one.predicate.manifestDigest === claimed.manifestDigest)
+    .flatMap((one) =>
+      one.signers.map(
+        (signer) => trace(set, proofs.spawns, signer.fingerprint, 'writ', now)?.identity.role ?? 'unknown',
+      ),
+    );
+  return roles.reduce((most, role) => (outranks(role, ROLES[most] ?? 'unknown') ? ROLES.indexOf(role) : most), 0);
+}
+
+function differsInLineEndings(content: string, wanted: string | null, found: string): boolean {
+  if (wanted === null || wanted === found) return false;
+  const unix = content.replaceAll('\r\n', '\n');
+  return sha256Hex(unix) === wanted || sha256Hex(unix.replaceAll('\n', '\r\n')) === wanted;
+}

@@ -1,0 +1,89 @@
+import type { WorkspaceRoot } from '../files/workspace-root.ts';
+import { finding } from '../model/codes.ts';
+import type { Finding } from '../model/finding.ts';
+import type { Instant } from '../model/instant.ts';
+import type { PolicySet } from '../model/policy.ts';
+import type { ApprovalPredicate, AuthorshipPredicate, Statement } from '../model/statement.ts';
+import { liveApprovals, type Standing, standingOf } from '../policy/approvals.ts';
+import { indexSpawns, NO_SPAWNS, type SpawnIndex, type SpawnLink } from '../policy/identity.ts';
+import { readStatements } from '../policy/statements.ts';
+import { parsePublicKey } from '../sign/public-key.ts';
+import { indexLive, type LiveIndex } from './related.ts';
+
+/** Every proof of a workspace, opened once and indexed. */
+export interface Proofs {
+  /** By `<path> <content sha256>`. */
+  readonly authorship: ReadonlyMap<string, readonly Statement<AuthorshipPredicate>[]>;
+  readonly approvals: ApprovalIndex;
+  readonly spawns: SpawnIndex;
+  readonly live: LiveIndex;
+  readonly knownIds: ReadonlySet<string>;
+  readonly findings: readonly Finding[];
+}
+
+export interface ApprovalIndex {
+  readonly all: readonly Standing[];
+  readonly byPath: ReadonlyMap<string, readonly Statement<ApprovalPredicate>[]>;
+  readonly byId: ReadonlyMap<string, readonly Statement<ApprovalPredicate>[]>;
+}
+
+const NONE: Proofs = {
+  authorship: new Map(),
+  approvals: { all: [], byPath: new Map(), byId: new Map() },
+  spawns: NO_SPAWNS,
+  live: indexLive([]),
+  knownIds: new Set(),
+  findings: [],
+};
+
+/** Reads all statements under a policy set. Where no intact set judges nobody can be traced, so nothing is read. */
+export function readProofs(root: WorkspaceRoot, set: PolicySet, now: Instant): Proofs {
+  if (!set.intact || set.workspace === null) return NONE;
+  const { dir, workspace } = set;
+  const spawnFiles = readStatements(root, `${dir}/spawns`, 'spawn', workspace);
+  const authorshipFiles = readStatements(root, `${dir}/authorship`, 'authorship', workspace);
+  const approvalFiles = readStatements(root, `${dir}/approvals`, 'approval', workspace);
+  const links: SpawnLink[] = [];
+  const findings: Finding[] = [...spawnFiles.findings, ...authorshipFiles.findings, ...approvalFiles.findings];
+  for (const statement of spawnFiles.statements) {
+    const key = parsePublicKey(statement.predicate.publicKey);
+    if (key) links.push({ statement, fingerprint: key.fingerprint });
+    else
+      findings.push(
+        finding('statement-invalid', {
+          message: `The spawn record of ${statement.predicate.actor} names no usable key.`,
+          file: statement.file,
+        }),
+      );
+  }
+  const spawns = indexSpawns(links);
+  const all = approvalFiles.statements.map((approval) => standingOf(approval, set, spawns, now));
+  return {
+    authorship: group(authorshipFiles.statements, (one) =>
+      one.subjects.map((subject) => `${subject.name} ${subject.sha256}`),
+    ),
+    approvals: {
+      all,
+      byPath: group(approvalFiles.statements, (one) => one.subjects.map((subject) => subject.name)),
+      byId: group(approvalFiles.statements, (one) => [one.predicate.artifactId]),
+    },
+    spawns,
+    live: indexLive(liveApprovals(all, set, spawns, now)),
+    knownIds: new Set(
+      all.filter((one) => one.approver.role !== 'unknown').map((one) => one.approval.predicate.artifactId),
+    ),
+    findings,
+  };
+}
+
+function group<T>(list: readonly T[], keysOf: (one: T) => readonly string[]): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of list) {
+    for (const key of new Set(keysOf(one))) {
+      const found = groups.get(key);
+      if (found) found.push(one);
+      else groups.set(key, [one]);
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,95 @@
+import { sidecarsBeside } from '../discover/sidecars.ts';
+import { readLines } from '../files/read-lines.ts';
+import { readOnce, readOutside } from '../files/read-once.ts';
+import type { WorkspaceRoot } from '../files/workspace-root.ts';
+import { finding } from '../model/codes.ts';
+import type { Finding } from '../model/finding.ts';
+import { type Bytes, type Candidate, type ReadResult, wasRead } from '../model/source.ts';
+import type { ImportFact, Parsed } from '../model/stages.ts';
+import { parseBoard, type RawLine } from '../parse/board.ts';
+import { followImports } from './follow-imports.ts';
+import { parseArtifact, type SidecarRead, unread } from '../parse/parse.ts';
+
+/** Largest sidecar, bytes; the manifest inside is capped far below. */
+const SIDECAR_BYTES = 65_536;
+/** Largest board read in segments, bytes. */
+const BOARD_BYTES = 268_435_456;
+
+export interface ReadInput {
+  readonly root: WorkspaceRoot;
+  readonly candidates: readonly Candidate[];
+  /** Sidecars seen beside a file while searching. */
+  readonly sidecars: ReadonlyMap<string, readonly string[]>;
+  readonly fileBytes: number;
+  /** The user's home, for imports that name it. */
+  readonly home: string;
+  /** Bytes that stand in for what lies on disk. */
+  readonly overlay: ReadonlyMap<string, Bytes>;
+}
+
+export interface ReadCandidates {
+  readonly parsed: readonly Parsed[];
+  readonly imports: ReadonlyMap<string, readonly ImportFact[]>;
+  readonly findings: readonly Finding[];
+}
+
+/** Reads every candidate once, and what they import; the bytes read here are the only ones any later stage sees. */
+export async function readCandidates(input: ReadInput): Promise<ReadCandidates> {
+  const parsed: Parsed[] = [];
+  const findings: Finding[] = [];
+  const byPath = new Map<string, Parsed>();
+  const take = async (candidate: Candidate): Promise<void> => {
+    const read =
+      candidate.kind === 'board'
+        ? readBoard(input, candidate)
+        : { artifacts: [await readFile(input, candidate)], findings: [] };
+    findings.push(...read.findings);
+    for (const one of read.artifacts) {
+      parsed.push(one);
+      if (one.line === null) byPath.set(one.candidate.path, one);
+    }
+  };
+  for (const candidate of input.candidates) await take(candidate);
+  const imports = await followImports({ root: input.root, home: input.home, byPath, take });
+  return { parsed, imports, findings };
+}
+
+async function readFile(input: ReadInput, candidate: Candidate): Promise<Parsed> {
+  const { root, fileBytes, overlay } = input;
+  if (candidate.outside) return parseArtifact(candidate, readOutside(candidate.path, fileBytes), []);
+  const result: ReadResult = overlay.get(candidate.path) ?? readOnce(root, candidate.path, fileBytes);
+  return parseArtifact(candidate, result, wasRead(result) ? readSidecars(input, candidate.path, result.aliasOf) : []);
+}
+
+/** A file's own sidecars, or for an alias without one those of the file it leads to. */
+function readSidecars(input: ReadInput, path: string, aliasOf: string | null): readonly SidecarRead[] {
+  const laid = [`${path}.manifest.yaml`, `${path}.manifest.json`].filter((name) => input.overlay.has(name));
+  const names = [...new Set([...laid, ...(input.sidecars.get(path) ?? sidecarsBeside(input.root.path, path))])];
+  if (names.length > 0) return names.map((name) => ({ path: name, read: readOnce(input.root, name, SIDECAR_BYTES) }));
+  return aliasOf === null
+    ? []
+    : sidecarsBeside(input.root.path, aliasOf).map((name) => ({
+        path: name,
+        read: readOnce(input.root, name, SIDECAR_BYTES),
+      }));
+}
+
+function readBoard(
+  input: ReadInput,
+  candidate: Candidate,
+): { readonly artifacts: readonly Parsed[]; readonly findings: readonly Finding[] } {
+  const lines: RawLine[] = [];
+  for (const item of readLines(input.root, candidate.path, { maxLine: input.fileBytes, maxBytes: BOARD_BYTES })) {
+    if ('finding' in item) return { artifacts: [unread(candidate, [item.finding])], findings: [] };
+    lines.push(item);
+  }
+  const board = parseBoard(candidate, lines);
+  return { artifacts: board.lines, findings: board.findings };
+}
+
+/** @returns a note for every sidecar that lies beside no file. */
+export function orphanFindings(orphans: readonly string[]): readonly Finding[] {
+  return orphans.map((path) =>
+    finding('sidecar-orphan', { file: path, message: 'A sidecar manifest lies beside no file.' }),
+  );
+}

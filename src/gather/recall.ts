@@ -1,0 +1,121 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { readOnce } from '../files/read-once.ts';
+import type { WorkspaceRoot } from '../files/workspace-root.ts';
+import type { Repository } from '../git/repository.ts';
+import { finding } from '../model/codes.ts';
+import type { Finding } from '../model/finding.ts';
+import type { Places } from '../model/settings.ts';
+import { wasRead } from '../model/source.ts';
+import { POLICY_DIR } from '../policy/defaults.ts';
+import { type Pins, readPins } from '../policy/pins.ts';
+import { NOTHING_REMEMBERED, type Remembered, SET_FILE } from '../policy/policy-set.ts';
+import { openStatement } from '../sign/statement.ts';
+import type { StateLocation } from '../store/location.ts';
+import { isOpen, openStore } from '../store/store.ts';
+
+export interface RecallInput {
+  readonly root: WorkspaceRoot;
+  readonly repository: Repository | null;
+  readonly places: Places;
+  readonly state: StateLocation;
+  readonly stateFault: string | null;
+}
+
+/** What this machine knows before it looks at the workspace: pins and state. */
+export interface Memory {
+  /** Null where the pins could not be read. */
+  readonly pins: Pins | null;
+  readonly remembered: Remembered;
+  /** Workspace-relative folder of the policy set. */
+  readonly dir: string;
+  readonly findings: readonly Finding[];
+}
+
+/** Reads pins and, where a state file is there, what it remembers; opens nothing for writing. */
+export async function recall(input: RecallInput): Promise<Memory> {
+  const pins = await readPins({
+    systemDir: input.places.systemDir,
+    configDir: input.places.configDir,
+    environment: input.places.root,
+  });
+  if ('fault' in pins) {
+    const found = finding('state-unavailable', {
+      message: `The pins cannot be read: ${pins.fault}.`,
+      cure: 'Repair or remove the pins file, then: writ trust pin',
+    });
+    return { pins: null, remembered: NOTHING_REMEMBERED, dir: findDir(input.root, null), findings: [found] };
+  }
+  const dir = findDir(input.root, pins);
+  const state = await recallState(input, pins, claimedId(input.root, dir));
+  return { pins, dir, ...state };
+}
+
+/** The key a checkout is remembered by: shared by all work trees of one clone. */
+export function checkoutKey(input: Pick<RecallInput, 'root' | 'repository'>): string {
+  return input.repository?.commonDir ?? input.root.path;
+}
+
+async function recallState(
+  input: RecallInput,
+  pins: Pins,
+  workspace: string | null,
+): Promise<Pick<Memory, 'remembered' | 'findings'>> {
+  if (input.stateFault !== null) return unavailable(input.stateFault);
+  const store = await openStore(input.state, 'read');
+  const mark =
+    pins.ledger !== null && input.state.kind === 'sqlite' && pins.ledger.state === input.state.file
+      ? pins.ledger
+      : null;
+  if (store === null) {
+    if (mark === null) return { remembered: NOTHING_REMEMBERED, findings: [] };
+    return unavailable(`the state file is gone, and the pins remember ${mark.rows} decisions`);
+  }
+  if (!isOpen(store)) return unavailable(store.unavailable);
+  try {
+    const tail = await store.ledger.tail();
+    if (mark !== null && (tail?.seq ?? 0) < mark.rows)
+      return unavailable(`it holds ${tail?.seq ?? 0} decisions, and the pins remember ${mark.rows}`);
+    const checkout = await store.checkouts.get(checkoutKey(input));
+    if (workspace === null) return { remembered: { ...NOTHING_REMEMBERED, checkout }, findings: [] };
+    const floor = (await store.floors.get(workspace))?.floor ?? 0;
+    const revocations = new Map(
+      (await store.revocations.of(workspace)).map((one) => [one.payloadDigest, one.envelope]),
+    );
+    return { remembered: { checkout, floor, revocations }, findings: [] };
+  } catch {
+    return unavailable('it cannot be read');
+  } finally {
+    await store.close();
+  }
+}
+
+function unavailable(why: string): Pick<Memory, 'remembered' | 'findings'> {
+  return {
+    remembered: NOTHING_REMEMBERED,
+    findings: [finding('state-unavailable', { message: `writ\u2019s state cannot be used: ${why}.` })],
+  };
+}
+
+/** The folder of the policy set: `policies`, or the only top-level folder with a set, for workspaces made with `init --dir`. */
+function findDir(root: WorkspaceRoot, pins: Pins | null): string {
+  const has = (dir: string): boolean => existsSync(join(root.path, dir, SET_FILE));
+  if (has(POLICY_DIR)) return POLICY_DIR;
+  const pinned = [...new Set((pins?.pins ?? []).map((pin) => pin.dir))].find((dir) => dir !== POLICY_DIR && has(dir));
+  if (pinned) return pinned;
+  try {
+    const found = readdirSync(root.path, { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && has(entry.name),
+    );
+    return found.length === 1 && found[0] ? found[0].name : POLICY_DIR;
+  } catch {
+    return POLICY_DIR;
+  }
+}
+
+function claimedId(root: WorkspaceRoot, dir: string): string | null {
+  const read = readOnce(root, `${dir}/${SET_FILE}`, 4_194_304);
+  if (!wasRead(read)) return null;
+  const opened = openStatement(read.bytes, dir);
+  return 'refused' in opened ? null : opened.workspace;
+}

@@ -1,0 +1,86 @@
+import type { ArtifactClass } from './artifact-class.ts';
+import type { CodeName } from './codes.ts';
+import type { Finding } from './finding.ts';
+import type { Instant } from './instant.ts';
+import type { AllowedKey, PrincipalEntry } from './principal.ts';
+import type { Rank } from './rank.ts';
+import type { Role } from './role.ts';
+import type { RevocationPredicate, Statement } from './statement.ts';
+
+export interface InitPattern {
+  readonly path: string;
+  readonly loads: 'launch' | 'lazy' | 'spawn';
+}
+
+export interface Limits {
+  /** Largest file judged, bytes. */
+  readonly fileBytes: number;
+  /** Most init files judged. */
+  readonly files: number;
+  /** Work budget of the scan, in times the size of the text. */
+  readonly scanWork: number;
+}
+
+/** policy.yaml, normalised; the built-in defaults where no intact set judges. */
+export interface Policy {
+  readonly workspace: string | null;
+  readonly constitution: { readonly documents: readonly string[]; readonly accepts: readonly string[] };
+  readonly principals: ReadonlyMap<string, PrincipalEntry>;
+  readonly approvals: {
+    readonly threshold: { readonly policy: number; readonly constitution: number };
+    readonly maxDays: number;
+    readonly presence: 'none' | 'touch';
+  };
+  readonly commits: {
+    /** Role a signed commit proves for anyone not listed; null proves nothing. */
+    readonly authorship: Role | null;
+    readonly perPrincipal: ReadonlyMap<string, Role | null>;
+    /** Principals whose signed commits approve what they introduce. */
+    readonly approval: readonly string[];
+  };
+  readonly spawns: { readonly maxHours: number };
+  readonly unmanifested: 'reference' | 'quarantined';
+  readonly hosts: readonly string[] | null;
+  readonly initPaths: readonly InitPattern[];
+  /** Narrowed ceilings only. */
+  readonly classes: ReadonlyMap<ArtifactClass, Rank>;
+  readonly audit: ReadonlySet<CodeName>;
+  readonly limits: Limits;
+}
+
+export interface Exception {
+  readonly code: string;
+  readonly path: string;
+  readonly artifactId: string | null;
+  readonly owner: string;
+  readonly reason: string;
+  readonly until: Instant;
+  readonly line: number;
+}
+
+/** What humans decided, as far as it could be proven. */
+export interface PolicySet {
+  readonly root: 'pinned' | 'unpinned' | 'mismatch';
+  /** Pinned, signed, unaltered, at or above the floor and not expired: the only state in which anybody is proven. */
+  readonly intact: boolean;
+  readonly workspace: string | null;
+  readonly version: number | null;
+  readonly floor: number | null;
+  /** `sha256:<hex>` of today's constitution, or null where none could be read. */
+  readonly constitution: string | null;
+  /** Workspace-relative folder of the set. */
+  readonly dir: string;
+  readonly policy: Policy;
+  readonly keys: readonly AllowedKey[];
+  readonly roots: readonly string[];
+  readonly exceptions: readonly Exception[];
+  /** Revocations that stand: those in the folder and those state remembers. */
+  readonly revocations: readonly Statement<RevocationPredicate>[];
+  /** Constitution documents the signature covers: path to bare hex sha256. */
+  readonly documents: ReadonlyMap<string, string>;
+  /** Paths of user rule files that the signature covers. */
+  readonly ruleFiles: readonly string[];
+  /** Bare hex sha256 of the set's payload, or null. */
+  readonly digest: string | null;
+  readonly findings: readonly Finding[];
+}

@@ -1,0 +1,13 @@
+/** Whether refusals act, or are only told (overview.md, faces). */
+export type Enforcement = 'enforce' | 'observe';
+
+/** Where this machine keeps what must not lie in a workspace. All absolute. */
+export interface Places {
+  /** Root-owned pins: `/etc/writ`. */
+  readonly systemDir: string;
+  /** The user's pins: `$XDG_CONFIG_HOME/writ` or `WRIT_CONFIG`. */
+  readonly configDir: string;
+  readonly home: string;
+  /** `WRIT_ROOT`, or null. */
+  readonly root: string | null;
+}

@@ -1,0 +1,31 @@
+import { isUtf8 } from 'node:buffer';
+import { finding } from '../model/codes.ts';
+import type { Finding } from '../model/finding.ts';
+
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @returns the text of UTF-8 bytes (a BOM is kept as U+FEFF), or `not-text` for invalid UTF-8, NUL bytes and UTF-16. */
+export function decodeText(bytes: Uint8Array): { readonly text: string } | { readonly finding: Finding } {
+  const why = fault(bytes);
+  if (why !== null) return { finding: finding('not-text', { message: `The bytes are not UTF-8 text: ${why}.` }) };
+  return { text: DECODER.decode(bytes) };
+}
+
+function fault(bytes: Uint8Array): string | null {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return 'UTF-16 byte order mark';
+  const nul = bytes.indexOf(0);
+  if (nul !== -1) return `NUL byte at offset ${nul}`;
+  return isUtf8(bytes) ? null : 'invalid UTF-8';
+}
+
+/** 1-based line and column (UTF-16 units) of an offset in a text. */
+export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
+  let line = 1;
+  let start = 0;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line += 1;
+    start = at + 1;
+  }
+  return { line, column: offset - start + 1 };
+}

@@ -1,0 +1,206 @@
+import { matchesAny } from '../discover/globs.ts';
+import { canBind, mayApprove } from '../model/artifact-class.ts';
+import type { CodeName } from '../model/codes.ts';
+import { type Instant, shift } from '../model/instant.ts';
+import type { PolicySet } from '../model/policy.ts';
+import type { Identity } from '../model/principal.ts';
+import type { Claimed, LiveApproval } from '../model/stages.ts';
+import type { ApprovalPredicate, RevocationPredicate, Statement } from '../model/statement.ts';
+import { SKEW_MS, type SpawnIndex, type Traced, trace } from './identity.ts';
+
+const DAY = 86_400_000;
+
+/** How one approval stands by itself, before it is held against an artifact. */
+export interface Standing {
+  readonly approval: Statement<ApprovalPredicate>;
+  readonly approver: Identity;
+  /** Null: it stands. Otherwise the one code that says why not. */
+  readonly problem: Extract<
+    CodeName,
+    'approval-unproven' | 'approver-not-permitted' | 'approval-expired' | 'approval-not-yet-valid' | 'approval-too-long'
+  > | null;
+  readonly why: string;
+}
+
+const TIMED: ReadonlySet<string> = new Set(['approval-expired', 'approval-not-yet-valid', 'approval-too-long']);
+
+/** @returns whether time alone keeps an approval from standing. */
+export function isTimed(standing: Standing): boolean {
+  return standing.problem !== null && TIMED.has(standing.problem);
+}
+
+/** Judges one approval: who signed it, may they approve this class, level and path, and is it within its window. */
+export function standingOf(
+  approval: Statement<ApprovalPredicate>,
+  set: PolicySet,
+  spawns: SpawnIndex,
+  now: Instant,
+): Standing {
+  const { predicate } = approval;
+  const nobody: Identity = { principal: predicate.approver, role: 'unknown', scopes: [], chain: [] };
+  const traced = approval.signers
+    .map((signer) => ({ signer, found: trace(set, spawns, signer.fingerprint, 'writ', now) }))
+    .find(({ found }) => found !== null && found.identity.principal === predicate.approver);
+  const found = traced?.found;
+  if (!traced || !found || found.faults.length > 0)
+    return {
+      approval,
+      approver: nobody,
+      problem: 'approval-unproven',
+      why: `no known key of ${predicate.approver} signed it`,
+    };
+  const approver = found.identity;
+  const problem = permission(approval, approver, traced.signer.userPresent, set) ?? timing(approval, found, set, now);
+  return { approval, approver, problem: problem?.code ?? null, why: problem?.why ?? '' };
+}
+
+/** @returns whether an approval was given for exactly this artifact: path, bytes, id, class, level and manifest all match. */
+export function matchesArtifact(approval: Statement<ApprovalPredicate>, path: string, claimed: Claimed): boolean {
+  const { predicate, subjects } = approval;
+  const { manifest, manifestDigest, contentSha256 } = claimed;
+  return (
+    subjects.some((subject) => subject.name === path && subject.sha256 === contentSha256) &&
+    predicate.artifactId === manifest.artifactId &&
+    predicate.class === manifest.class &&
+    predicate.level === manifest.level &&
+    predicate.manifestDigest === manifestDigest
+  );
+}
+
+/** Approvals that stand now and are not revoked: the memory of what may bind where (overview.md, approvals). */
+export function liveApprovals(
+  standings: readonly Standing[],
+  set: PolicySet,
+  spawns: SpawnIndex,
+  now: Instant,
+): readonly LiveApproval[] {
+  return standings.flatMap(({ approval, approver, problem }) => {
+    const { predicate, issuedAt, payloadDigest, subjects } = approval;
+    if (problem !== null) return [];
+    return subjects
+      .filter(
+        (subject) =>
+          !set.revocations.some((revocation) =>
+            revokesArtifact(
+              revocation,
+              {
+                artifactId: predicate.artifactId,
+                digests: [subject.sha256],
+                class: predicate.class,
+                level: predicate.level,
+              },
+              set,
+              spawns,
+              now,
+            ),
+          ),
+      )
+      .map((subject) => ({
+        payloadDigest,
+        artifactId: predicate.artifactId,
+        class: predicate.class,
+        level: predicate.level,
+        path: subject.name,
+        sha256: subject.sha256,
+        issuedAt,
+        replaces: predicate.replaces,
+        approver,
+        expiresAt: predicate.expiresAt,
+      }));
+  });
+}
+
+/** Whether a revocation that its signer was allowed to make names this artifact id or these bytes. */
+export function revokesArtifact(
+  revocation: Statement<RevocationPredicate>,
+  target: {
+    readonly artifactId: string | null;
+    readonly digests: readonly string[];
+    readonly class: ApprovalPredicate['class'] | null;
+    readonly level: ApprovalPredicate['level'];
+  },
+  set: PolicySet,
+  spawns: SpawnIndex,
+  now: Instant,
+): boolean {
+  const { predicate, signers, file } = revocation;
+  const named =
+    (predicate.artifactId !== null && predicate.artifactId === target.artifactId) ||
+    (predicate.digest !== null && target.digests.includes(predicate.digest));
+  if (!named) return false;
+  // What state remembers was checked when it was first seen; without an intact set nobody can be traced anew.
+  if (!set.intact) return file.startsWith('state:');
+  return signers.some((signer) => {
+    const traced = trace(set, spawns, signer.fingerprint, 'writ', now);
+    return (
+      traced !== null &&
+      traced.faults.length === 0 &&
+      mayApprove(traced.identity.role, target.class ?? 'observation', target.level)
+    );
+  });
+}
+
+/** Whether one live approval takes the place of another: it names the other's id and was given later. */
+export function replaces(successor: LiveApproval, earlier: LiveApproval): boolean {
+  return (
+    successor.payloadDigest !== earlier.payloadDigest &&
+    successor.replaces.includes(earlier.artifactId) &&
+    successor.issuedAt > earlier.issuedAt &&
+    !(successor.artifactId === earlier.artifactId && successor.sha256 === earlier.sha256) &&
+    mayReplace(successor, earlier)
+  );
+}
+
+/** @returns whether the approver of a successor could have approved what it replaces. */
+export function mayReplace(successor: LiveApproval, earlier: LiveApproval): boolean {
+  return mayApprove(successor.approver.role, earlier.class, earlier.level);
+}
+
+/** @returns the approvals of classes that can bind which nothing live has replaced: what must be there (`binding-missing`). */
+export function bindingApprovals(live: readonly LiveApproval[]): readonly LiveApproval[] {
+  return live.filter((approval) => canBind(approval.class) && !live.some((other) => replaces(other, approval)));
+}
+
+type Problem = { readonly code: Exclude<Standing['problem'], null>; readonly why: string };
+
+function permission(
+  approval: Statement<ApprovalPredicate>,
+  approver: Identity,
+  userPresent: boolean,
+  set: PolicySet,
+): Problem | null {
+  const { predicate, subjects } = approval;
+  if (!mayApprove(approver.role, predicate.class, predicate.level)) {
+    return {
+      code: 'approver-not-permitted',
+      why: `${approver.principal} is ${approver.role}, which may not approve ${predicate.class} at ${predicate.level}`,
+    };
+  }
+  if (!subjects.every((subject) => approver.scopes.every((scope) => matchesAny(subject.name, scope)))) {
+    return { code: 'approver-not-permitted', why: `a path lies outside what ${approver.principal} speaks for` };
+  }
+  if (set.policy.approvals.presence === 'touch' && !userPresent) {
+    return {
+      code: 'approver-not-permitted',
+      why: `this workspace asks for a touched security key, and ${approver.principal} signed without one`,
+    };
+  }
+  return null;
+}
+
+function timing(approval: Statement<ApprovalPredicate>, traced: Traced, set: PolicySet, now: Instant): Problem | null {
+  const { predicate, issuedAt, payloadDigest } = approval;
+  const kept = traced.entry?.keeps.includes(payloadDigest) === true;
+  if (traced.entry !== null && traced.entry.departed !== null && !kept)
+    return { code: 'approver-not-permitted', why: `${predicate.approver} has departed` };
+  if (!kept && traced.window === 'closed')
+    return { code: 'approval-expired', why: `the key of ${predicate.approver} is no longer valid` };
+  if (!kept && traced.window === 'early')
+    return { code: 'approval-not-yet-valid', why: `the key of ${predicate.approver} is not valid yet` };
+  if (issuedAt > shift(now, SKEW_MS)) return { code: 'approval-not-yet-valid', why: 'it was given in the future' };
+  if (predicate.expiresAt === null || predicate.expiresAt - issuedAt > set.policy.approvals.maxDays * DAY + SKEW_MS) {
+    return { code: 'approval-too-long', why: `it runs longer than ${set.policy.approvals.maxDays} days` };
+  }
+  if (predicate.expiresAt <= now) return { code: 'approval-expired', why: 'its time has passed' };
+  return null;
+}

@@ -1,0 +1,193 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { escapePath } from '../model/escaped.ts';
+import { type Instant, instantFromIso, isoOf } from '../model/instant.ts';
+import { parseStrictYaml } from '../parse/strict-yaml.ts';
+
+/** What this machine holds against a workspace: who its root is, and how far its history has come. */
+export interface Pin {
+  readonly workspace: string;
+  /** `SHA256:…` fingerprints; one of them must have signed the set. */
+  readonly roots: readonly string[];
+  /** Lowest set version still accepted here. */
+  readonly floor: number;
+  /** Version and digest of the set last seen. */
+  readonly version: number;
+  readonly digest: string | null;
+  readonly dir: string;
+  /** Ledger head last written for any workspace of this machine, and when; null before the first. */
+  readonly seen: Instant | null;
+  readonly from: 'system' | 'user' | 'environment';
+}
+
+/** The ledger head the pins remember, so that a state file cut short shows. */
+export interface LedgerMark {
+  /** The state file it was taken from; a mark says nothing of another. */
+  readonly state: string;
+  readonly head: string;
+  readonly rows: number;
+}
+
+export interface Pins {
+  readonly pins: readonly Pin[];
+  readonly ledger: LedgerMark | null;
+  /** Enforcement set outside every repo. */
+  readonly enforcement: 'enforce' | 'observe';
+  readonly quarantine: 'move' | 'withhold';
+}
+
+export interface PinPlaces {
+  /** `/etc/writ`, read first; only root may write there. */
+  readonly systemDir: string;
+  /** The user's config folder. */
+  readonly configDir: string;
+  /** `<id>=SHA256:…` of WRIT_ROOT; counts only where no pin exists. */
+  readonly environment: string | null;
+}
+
+export const PINS_FILE = 'pins.yaml';
+const ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/;
+const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
+const LIMITS = { bytes: 4_194_304, depth: 8 };
+
+/** Reads every pin this machine has. @returns a fault where a pins file is there and cannot be trusted or read: then nothing binds (exit 4). */
+export async function readPins(places: PinPlaces): Promise<Pins | { readonly fault: string }> {
+  const system = await readFile(join(places.systemDir, PINS_FILE), 'system');
+  if ('fault' in system) return system;
+  const user = await readFile(join(places.configDir, PINS_FILE), 'user');
+  if ('fault' in user) return user;
+  const pins = [
+    ...system.pins,
+    ...user.pins.filter((pin) => !system.pins.some((first) => first.workspace === pin.workspace)),
+  ];
+  const given = places.environment === null ? null : fromEnvironment(places.environment);
+  if (given !== null && 'fault' in given) return given;
+  if (given && !pins.some((pin) => pin.workspace === given.workspace)) pins.push(given);
+  const strict = system.enforcement ?? user.enforcement ?? 'enforce';
+  return { pins, ledger: user.ledger, enforcement: strict, quarantine: system.quarantine ?? user.quarantine ?? 'move' };
+}
+
+/** @returns the pins file as text a person can diff; the caller writes it under the lock. */
+export function renderPins(pins: Pins): string {
+  const lines = [
+    '# Pins of this machine: which root decides in which workspace. Written by writ trust pin.',
+    'version: 1',
+  ];
+  if (pins.enforcement !== 'enforce') lines.push(`enforcement: ${pins.enforcement}`);
+  if (pins.quarantine !== 'move') lines.push(`quarantine: ${pins.quarantine}`);
+  if (pins.ledger)
+    lines.push(
+      'ledger:',
+      `  state: ${JSON.stringify(pins.ledger.state)}`,
+      `  head: "${pins.ledger.head}"`,
+      `  rows: ${pins.ledger.rows}`,
+    );
+  const own = pins.pins.filter((pin) => pin.from === 'user');
+  lines.push(own.length === 0 ? 'pins: []' : 'pins:');
+  for (const pin of [...own].sort((a, b) => (a.workspace < b.workspace ? -1 : 1))) {
+    lines.push(`  - workspace: "${pin.workspace}"`, '    roots:');
+    for (const root of pin.roots) lines.push(`      - "${root}"`);
+    lines.push(`    floor: ${pin.floor}`, `    version: ${pin.version}`, `    dir: "${pin.dir}"`);
+    if (pin.digest) lines.push(`    digest: "${pin.digest}"`);
+    if (pin.seen !== null) lines.push(`    seen: "${isoOf(pin.seen)}"`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+interface FileRead {
+  readonly pins: readonly Pin[];
+  readonly ledger: LedgerMark | null;
+  readonly enforcement: 'enforce' | 'observe' | null;
+  readonly quarantine: 'move' | 'withhold' | null;
+}
+
+async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead | { readonly fault: string }> {
+  const named = escapePath(file);
+  if (!existsSync(file)) return { pins: [], ledger: null, enforcement: null, quarantine: null };
+  let text: string;
+  try {
+    const stat = statSync(file);
+    if (from === 'system' && process.platform !== 'win32' && (stat.uid !== 0 || (stat.mode & 0o022) !== 0)) {
+      return { fault: `${named} must belong to root and be writable by root alone` };
+    }
+    if (!stat.isFile() || stat.size > LIMITS.bytes) return { fault: `${named} is no ordinary file` };
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return { fault: `${named} cannot be read` };
+  }
+  const read = await parseStrictYaml(text, 1, LIMITS);
+  if ('fault' in read) return { fault: `${named}, line ${read.line}: ${read.fault}` };
+  return toFile(read.value, from) ?? { fault: `${named} is not a pins file of version 1` };
+}
+
+function toFile(value: unknown, from: 'system' | 'user'): FileRead | null {
+  if (!isRecord(value) || value.version !== 1) return null;
+  const list = value.pins ?? [];
+  if (!Array.isArray(list)) return null;
+  const pins: Pin[] = [];
+  for (const entry of list as unknown[]) {
+    const pin = toPin(entry, from);
+    if (pin === null || pins.some((other) => other.workspace === pin.workspace)) return null;
+    pins.push(pin);
+  }
+  const ledger = value.ledger === undefined ? null : toMark(value.ledger);
+  if (value.ledger !== undefined && ledger === null) return null;
+  const { enforcement, quarantine } = value;
+  if (enforcement !== undefined && enforcement !== 'enforce' && enforcement !== 'observe') return null;
+  if (quarantine !== undefined && quarantine !== 'move' && quarantine !== 'withhold') return null;
+  return { pins, ledger, enforcement: enforcement ?? null, quarantine: quarantine ?? null };
+}
+
+function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
+  if (!isRecord(entry)) return null;
+  const { workspace, roots, floor = 1, version = 1, digest = null, dir = 'policies', seen = null } = entry;
+  if (typeof workspace !== 'string' || !ID.test(workspace)) return null;
+  if (
+    !Array.isArray(roots) ||
+    roots.length === 0 ||
+    !roots.every((root) => typeof root === 'string' && FINGERPRINT.test(root))
+  )
+    return null;
+  if (!Number.isSafeInteger(floor) || !Number.isSafeInteger(version) || typeof dir !== 'string') return null;
+  if (digest !== null && (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest))) return null;
+  const at = typeof seen === 'string' ? instantFromIso(seen) : null;
+  if (seen !== null && at === null) return null;
+  return {
+    workspace,
+    roots: roots as string[],
+    floor: floor as number,
+    version: version as number,
+    digest,
+    dir,
+    seen: at,
+    from,
+  };
+}
+
+function toMark(value: unknown): LedgerMark | null {
+  if (!isRecord(value) || typeof value.head !== 'string' || !/^[0-9a-f]{64}$/.test(value.head)) return null;
+  const { state, head, rows } = value;
+  return typeof state === 'string' && Number.isSafeInteger(rows) ? { state, head, rows: rows as number } : null;
+}
+
+function fromEnvironment(text: string): Pin | { readonly fault: string } {
+  const cut = text.lastIndexOf('=SHA256:');
+  const workspace = text.slice(0, Math.max(0, cut));
+  const root = text.slice(cut + 1);
+  if (cut < 1 || !ID.test(workspace) || !FINGERPRINT.test(root))
+    return { fault: 'WRIT_ROOT is not spelled <workspace id>=SHA256:<fingerprint>' };
+  return {
+    workspace,
+    roots: [root],
+    floor: 1,
+    version: 1,
+    digest: null,
+    dir: 'policies',
+    seen: null,
+    from: 'environment',
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

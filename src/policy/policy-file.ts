@@ -1,0 +1,229 @@
+import * as z from 'zod/mini';
+import { isValidGlob } from '../discover/globs.ts';
+import { type ArtifactClass, CEILING, CLASSES } from '../model/artifact-class.ts';
+import { CODES, type CodeName, isCodeName } from '../model/codes.ts';
+import { excerpt } from '../model/escaped.ts';
+import { type Instant, instantFromIso } from '../model/instant.ts';
+import type { Policy } from '../model/policy.ts';
+import type { PrincipalEntry } from '../model/principal.ts';
+import { isBelow, RANKS, type Rank } from '../model/rank.ts';
+import { PRINCIPAL_NAME, type Role, toRole } from '../model/role.ts';
+import { parseStrictYaml, type YamlFault, type YamlLimits } from '../parse/strict-yaml.ts';
+import { DEFAULT_POLICY } from './defaults.ts';
+
+export const SETTINGS_LIMITS: YamlLimits = { bytes: 262_144, depth: 12 };
+
+export interface PolicyFault {
+  readonly line: number;
+  readonly column: number;
+  readonly why: string;
+}
+
+const name = z.string().check(z.regex(PRINCIPAL_NAME));
+const path = z.string().check(
+  z.minLength(1),
+  z.maxLength(512),
+  z.refine((text) => isPlainPath(text), 'a workspace-relative path'),
+);
+const glob = z
+  .string()
+  .check(z.refine((text) => isValidGlob(text), 'a glob of at most 256 characters and 8 wildcards'));
+const role = z
+  .string()
+  .check(z.refine((word) => toRole(word) !== null, 'one of sovereign, approver, orchestrator, specialist'));
+const iso = z.string().check(z.refine((text) => instantFromIso(text) !== null, 'an ISO 8601 time ending in Z'));
+const hex64 = z.string().check(z.regex(/^[0-9a-f]{64}$/));
+const whole = (min: number, max: number) => z.int().check(z.minimum(min), z.maximum(max));
+
+const Principal = z.union([
+  role,
+  z.strictObject({
+    role,
+    paths: z.optional(z.array(glob).check(z.maxLength(64))),
+    commits: z.optional(z.string()),
+    departed: z.optional(iso),
+    keeps: z.optional(z.array(hex64)),
+  }),
+]);
+
+const Shape = z.strictObject({
+  version: z.literal(1),
+  workspace: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/)),
+  constitution: z.strictObject({
+    documents: z.array(path).check(z.maxLength(64)),
+    accepts: z.optional(z.array(z.string().check(z.maxLength(128)))),
+  }),
+  principals: z.record(name, Principal),
+  approvals: z.optional(
+    z.strictObject({
+      threshold: z.optional(
+        z.strictObject({ policy: z.optional(whole(1, 16)), constitution: z.optional(whole(1, 16)) }),
+      ),
+      maxDays: z.optional(whole(1, 3_650)),
+      presence: z.optional(z.enum(['none', 'touch'])),
+    }),
+  ),
+  commits: z.optional(
+    z.strictObject({
+      authorship: z.optional(z.string()),
+      approval: z.optional(z.union([z.literal('none'), z.array(name)])),
+      principals: z.optional(z.record(name, z.string())),
+    }),
+  ),
+  spawns: z.optional(z.strictObject({ maxHours: z.optional(whole(1, 8_760)) })),
+  unmanifested: z.optional(z.enum(['reference', 'quarantined'])),
+  hosts: z.optional(z.array(z.string().check(z.regex(/^[a-z][a-z0-9-]{0,31}$/)))),
+  initPaths: z.optional(
+    z.array(z.strictObject({ path: glob, loads: z.enum(['launch', 'lazy', 'spawn']) })).check(z.maxLength(256)),
+  ),
+  classes: z.optional(z.partialRecord(z.enum(CLASSES), z.enum(RANKS))),
+  modes: z.optional(z.record(z.string(), z.literal('audit'))),
+  limits: z.optional(
+    z.strictObject({
+      fileBytes: z.optional(whole(1_024, 67_108_864)),
+      files: z.optional(whole(1, 1_000_000)),
+      scanWork: z.optional(whole(8, 4_096)),
+    }),
+  ),
+  handoffs: z.optional(z.record(z.string(), z.unknown())),
+});
+
+type Shape = z.infer<typeof Shape>;
+
+/** Reads policy.yaml (formats.md). Unknown keys, widened ceilings and codes that may not be audited are faults, never guesses. */
+export async function parsePolicyFile(
+  text: string,
+): Promise<{ readonly policy: Policy } | { readonly fault: PolicyFault }> {
+  const read = await parseStrictYaml(text, 1, SETTINGS_LIMITS);
+  if ('fault' in read) return { fault: yamlFault(read) };
+  const shaped = Shape.safeParse(read.value);
+  if (!shaped.success) {
+    const [issue] = shaped.error.issues;
+    const at = (issue?.path ?? []) as readonly (string | number)[];
+    return { fault: { ...placeOf(read, at), why: `${excerpt(at.join('.')) || 'the file'}: ${wording(issue)}` } };
+  }
+  const fault = rules(shaped.data);
+  if (fault) return { fault: { ...placeOf(read, fault.at), why: fault.why } };
+  return { policy: toPolicy(shaped.data) };
+}
+
+/** Turns a YAML fault into the shape every settings file reports. */
+export function yamlFault(fault: YamlFault): PolicyFault {
+  return { line: fault.line, column: fault.column, why: fault.fault };
+}
+
+function rules(file: Shape): { readonly at: readonly (string | number)[]; readonly why: string } | null {
+  for (const [cls, rank] of Object.entries(file.classes ?? {})) {
+    if (isBelow(CEILING[cls as ArtifactClass], rank))
+      return {
+        at: ['classes', cls],
+        why: `a ceiling can be narrowed, never widened: ${cls} stays ${CEILING[cls as ArtifactClass]}`,
+      };
+  }
+  for (const code of Object.keys(file.modes ?? {})) {
+    if (!isCodeName(code)) return { at: ['modes', code], why: `${excerpt(code)} is no code` };
+    if (!CODES[code].auditable) return { at: ['modes', code], why: `${code} cannot be put in audit` };
+  }
+  const grants = [file.commits?.authorship, ...Object.values(file.commits?.principals ?? {})];
+  for (const grant of grants) {
+    if (grant !== undefined && grant !== 'none' && toRole(grant) === null)
+      return { at: ['commits'], why: `${excerpt(grant)} is no role` };
+  }
+  if (!Object.values(file.principals).some((entry) => roleOf(entry) === 'sovereign'))
+    return { at: ['principals'], why: 'somebody must be sovereign' };
+  return null;
+}
+
+function toPolicy(file: Shape): Policy {
+  const { approvals, commits } = file;
+  const perPrincipal = new Map<string, Role | null>(
+    Object.entries(commits?.principals ?? {}).map(([who, grant]) => [who, toGrant(grant)]),
+  );
+  for (const [who, entry] of Object.entries(file.principals)) {
+    if (typeof entry !== 'string' && entry.commits !== undefined) perPrincipal.set(who, toGrant(entry.commits));
+  }
+  return {
+    workspace: file.workspace,
+    constitution: { documents: file.constitution.documents, accepts: file.constitution.accepts ?? [] },
+    principals: new Map(Object.entries(file.principals).map(([who, entry]) => [who, toEntry(entry)])),
+    approvals: {
+      threshold: { ...DEFAULT_POLICY.approvals.threshold, ...defined(approvals?.threshold) },
+      maxDays: approvals?.maxDays ?? DEFAULT_POLICY.approvals.maxDays,
+      presence: approvals?.presence ?? DEFAULT_POLICY.approvals.presence,
+    },
+    commits: {
+      authorship: commits?.authorship === undefined ? DEFAULT_POLICY.commits.authorship : toGrant(commits.authorship),
+      perPrincipal,
+      approval: commits?.approval === undefined || commits.approval === 'none' ? [] : commits.approval,
+    },
+    spawns: { maxHours: file.spawns?.maxHours ?? DEFAULT_POLICY.spawns.maxHours },
+    unmanifested: file.unmanifested ?? DEFAULT_POLICY.unmanifested,
+    hosts: file.hosts ?? null,
+    initPaths: file.initPaths ?? [],
+    classes: new Map(Object.entries(file.classes ?? {}) as [ArtifactClass, Rank][]),
+    audit: new Set(Object.keys(file.modes ?? {}) as CodeName[]),
+    limits: { ...DEFAULT_POLICY.limits, ...defined(file.limits) },
+  };
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+function defined<T extends object>(value: T | undefined): Partial<Defined<T>> {
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([, found]) => found !== undefined)) as Partial<
+    Defined<T>
+  >;
+}
+
+function toGrant(word: string): Role | null {
+  return word === 'none' ? null : toRole(word);
+}
+
+function roleOf(entry: z.infer<typeof Principal>): Role {
+  return toRole(typeof entry === 'string' ? entry : entry.role) ?? 'unknown';
+}
+
+function toEntry(entry: z.infer<typeof Principal>): PrincipalEntry {
+  const departed: Instant | null =
+    typeof entry === 'string' || entry.departed === undefined ? null : instantFromIso(entry.departed);
+  return {
+    role: roleOf(entry),
+    paths: typeof entry === 'string' ? null : (entry.paths ?? null),
+    departed,
+    keeps: typeof entry === 'string' ? [] : (entry.keeps ?? []),
+  };
+}
+
+function isPlainPath(text: string): boolean {
+  return (
+    !text.startsWith('/') &&
+    !text.includes('\\') &&
+    !text.includes('\0') &&
+    !text.split('/').some((part) => part === '' || part === '.' || part === '..')
+  );
+}
+
+function wording(
+  issue: { readonly code?: string; readonly message?: string; readonly keys?: readonly string[] } | undefined,
+): string {
+  if (issue?.code === 'unrecognized_keys') return `unknown key \`${excerpt(issue.keys?.join(', ') ?? '')}\``;
+  const message = issue?.message ?? '';
+  return message === '' || message === 'Invalid input' ? 'the value has the wrong shape' : excerpt(message);
+}
+
+function placeOf(
+  read: {
+    readonly document: { getIn(path: Iterable<unknown>, keep: boolean): unknown };
+    readonly lines: { linePos(offset: number): { line: number; col: number } };
+  },
+  at: readonly (string | number)[],
+): { readonly line: number; readonly column: number } {
+  for (let depth = at.length; depth > 0; depth -= 1) {
+    const node = read.document.getIn(at.slice(0, depth), true) as { range?: readonly number[] } | undefined;
+    const offset = node?.range?.[0];
+    if (offset !== undefined) {
+      const place = read.lines.linePos(offset);
+      return { line: place.line, column: place.col };
+    }
+  }
+  return { line: 1, column: 1 };
+}

@@ -1,0 +1,78 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { readOnce } from '../files/read-once.ts';
+import type { WorkspaceRoot } from '../files/workspace-root.ts';
+import { finding } from '../model/codes.ts';
+import { escapePath } from '../model/escaped.ts';
+import type { Finding } from '../model/finding.ts';
+import { wasRead } from '../model/source.ts';
+import type { Predicate, Statement } from '../model/statement.ts';
+import { openStatement } from '../sign/statement.ts';
+
+/** Largest statement file, bytes, and most files of one folder. */
+const STATEMENT_BYTES = 65_536;
+const MAX_FILES = 100_000;
+
+export interface StatementFiles<P extends Predicate> {
+  readonly statements: readonly Statement<P>[];
+  /** `statement-invalid` for every file that does not parse, does not verify or speaks for another workspace. */
+  readonly findings: readonly Finding[];
+  /** False where the folder is there and could not be read whole. */
+  readonly whole: boolean;
+}
+
+/** Reads every statement of one folder of a policy set. A file that proves nothing is a finding, not silence (formats.md). */
+export function readStatements<T extends Predicate['type']>(
+  root: WorkspaceRoot,
+  folder: string,
+  type: T,
+  workspace: string,
+): StatementFiles<Extract<Predicate, { type: T }>> {
+  const statements: Statement<Extract<Predicate, { type: T }>>[] = [];
+  const findings: Finding[] = [];
+  const seen = new Set<string>();
+  const names = namesOf(join(root.path, folder));
+  const whole = names !== null && names.length <= MAX_FILES;
+  if (!whole)
+    findings.push(
+      invalid(
+        folder,
+        names === null ? 'the folder cannot be read' : `it holds more than ${MAX_FILES} files; the rest is not read`,
+      ),
+    );
+  for (const name of (names ?? []).slice(0, MAX_FILES)) {
+    const file = `${folder}/${name}`;
+    const opened = openOne(root, file, type, workspace);
+    if (typeof opened === 'string') findings.push(invalid(file, opened));
+    else if (!seen.has(opened.payloadDigest)) {
+      seen.add(opened.payloadDigest);
+      statements.push(opened as Statement<Extract<Predicate, { type: T }>>);
+    }
+  }
+  return { statements, findings, whole };
+}
+
+function openOne(root: WorkspaceRoot, file: string, type: string, workspace: string): Statement | string {
+  const read = readOnce(root, file, STATEMENT_BYTES);
+  if (!wasRead(read)) return 'it cannot be read';
+  if (read.aliasOf !== null) return 'it is a link';
+  const opened = openStatement(read.bytes, file);
+  if ('refused' in opened) return `its signature or form does not stand (${opened.refused})`;
+  if (opened.predicate.type !== type) return `it is no ${type} statement`;
+  return opened.workspace === workspace ? opened : 'it speaks for another workspace';
+}
+
+/** @returns the statement files of a folder in order; none where it does not exist; null where it cannot be read. */
+function namesOf(folder: string): readonly string[] | null {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.dsse.json'))
+      .sort();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? [] : null;
+  }
+}
+
+function invalid(file: string, why: string): Finding {
+  return finding('statement-invalid', { message: `${escapePath(file)} proves nothing: ${why}.`, file });
+}

@@ -1,0 +1,201 @@
+import { type Encoding, SIGNS } from './encodings.ts';
+import { type View, viewBuilder } from './view.ts';
+
+/** Runs shorter than this hold no sentence. */
+const SHORTEST = 16;
+const LONGEST = 16_384;
+/** Most decoded runs a view; more is not a document. */
+const RUNS = 2_000;
+
+const ESCAPES =
+  /(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{2}\}|%[0-7][0-9a-fA-F]|&#(?:[0-9]{2,3}|x[0-9a-fA-F]{2});)/g;
+/** What encoded runs of the text say: base64, hex, escapes, rot13, reversed and spaced-out letters; null where nothing decodes to print. */
+export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | null {
+  const builder = viewBuilder('decoded', text);
+  let runs = 0;
+  for (let i = SHORTEST - 1; i < text.length && runs < RUNS; i += SHORTEST) {
+    if (!isEncodingUnit(text.charCodeAt(i))) continue;
+    let from = i;
+    while (from > 0 && from > i - SHORTEST && isEncodingUnit(text.charCodeAt(from - 1))) from--;
+    let to = i + 1;
+    while (to < text.length && isEncodingUnit(text.charCodeAt(to))) to++;
+    if (to - from >= SHORTEST) {
+      const run = text.slice(from, Math.min(to, from + LONGEST));
+      const plain = decodeRun(run);
+      if (plain !== null) {
+        runs++;
+        builder.put(plain, from, from + run.length);
+        builder.cut();
+      }
+    }
+    i = Math.max(i, to - (to % SHORTEST) - 1);
+  }
+  if (signs.has('escape')) byLine(text, builder, unescapeLine);
+  if (signs.has('rot13')) byLine(text, builder, (line) => (shows(line, 'rot13') ? rotate(line) : null));
+  if (signs.has('reversed'))
+    byLine(text, builder, (line) => (shows(line, 'reversed') ? [...line].reverse().join('') : null));
+  if (signs.has('leet')) byLine(text, builder, (line) => (shows(line, 'leet') ? unleet(line) : null));
+  despace(text, builder);
+  return builder.build();
+}
+
+function byLine(text: string, builder: ReturnType<typeof viewBuilder>, change: (line: string) => string | null): void {
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf('\n', from);
+    const to = newline < 0 ? text.length : newline;
+    for (let at = from; at < to; at += LONGEST) {
+      const end = Math.min(to, at + LONGEST);
+      const made = change(text.slice(at, end));
+      if (made === null) continue;
+      builder.put(made, at, end);
+      builder.cut();
+    }
+    from = to + 1;
+  }
+}
+
+function shows(line: string, encoding: Encoding): boolean {
+  const lower = line.toLowerCase();
+  return SIGNS[encoding].some((sign) => lower.includes(sign));
+}
+
+const LEET: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '8': 'b',
+  '@': 'a',
+  $: 's',
+};
+
+// A 1 stands for l behind or before another digit one and at a word's end, for i elsewhere.
+function unleet(line: string): string {
+  return line.replace(/1(?=1|\b)|(?<=1)1/g, 'l').replace(/[0345781@$]/g, (char) => LEET[char] ?? 'i');
+}
+
+// Characters set apart by one space each, words by two or more: `o p e n  i t`. Looks at every eighth unit, so ordinary text costs next to nothing.
+function despace(text: string, builder: ReturnType<typeof viewBuilder>): void {
+  for (let i = 8; i < text.length; i += 8) {
+    const at = isSpace(text, i) ? i + 1 : i;
+    if (!isApart(text, at) || !isApart(text, at + 2)) continue;
+    let from = at;
+    while (isApart(text, from - 2) || (isSpace(text, from - 1) && isApart(text, from - 3)))
+      from -= isApart(text, from - 2) ? 2 : 3;
+    let plain = '';
+    let to = from;
+    for (;;) {
+      if (isApart(text, to)) {
+        plain += text.charAt(to);
+        to += 2;
+      } else if (
+        isSpace(text, to) &&
+        (isApart(text, to + 1) || isSpace(text, to + 1)) &&
+        plain !== '' &&
+        !isSpace(text, to - 2)
+      ) {
+        plain += ' ';
+        to++;
+      } else break;
+    }
+    if (plain.length >= 8 && /[a-z]{4}|[0-9a-z]{5}/i.test(plain)) {
+      const takesLast = text.charCodeAt(to) > 32 && !(text.charCodeAt(to + 1) > 32);
+      const word = takesLast ? plain + text.charAt(to) : plain;
+      const end = takesLast ? to + 1 : to;
+      builder.put(word, from, end);
+      builder.cut();
+      builder.put(unleet(word), from, end);
+      builder.cut();
+    }
+    i = Math.max(i, to - (to % 8));
+  }
+}
+
+// A single character and one space behind it.
+function isApart(text: string, at: number): boolean {
+  return (
+    at >= 0 &&
+    at < text.length - 1 &&
+    text.charCodeAt(at) > 32 &&
+    isSpace(text, at + 1) &&
+    (at === 0 || text.charCodeAt(at - 1) <= 32)
+  );
+}
+
+function isSpace(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit === 32 || unit === 9 || unit === 0x2009;
+}
+
+function unescapeLine(line: string): string | null {
+  let count = 0;
+  const made = line.replace(ESCAPES, (coded) => {
+    count++;
+    const digits =
+      /[0-9a-fA-F]{2,3}/.exec(coded.startsWith('\\u') ? coded.slice(coded.includes('{') ? 3 : 4) : coded)?.[0] ?? '20';
+    const isDecimal = coded.startsWith('&#') && coded.charAt(2) !== 'x';
+    return String.fromCharCode(Number.parseInt(digits, isDecimal ? 10 : 16));
+  });
+  return count >= 4 ? made : null;
+}
+
+function rotate(line: string): string {
+  return line.replace(/[A-Za-z]/g, (letter) => {
+    const base = letter <= 'Z' ? 65 : 97;
+    return String.fromCharCode(((letter.charCodeAt(0) - base + 13) % 26) + base);
+  });
+}
+
+function decodeRun(run: string): string | null {
+  if (/^[0-9a-fA-F]+$/.test(run.slice(0, 64)) && run.length % 2 === 0) {
+    const plain = fromHex(run);
+    if (plain !== null) return plain;
+  }
+  return fromBase64(run.replace(/=+$/, ''));
+}
+
+function fromHex(run: string): string | null {
+  let plain = '';
+  for (let i = 0; i + 1 < run.length; i += 2) {
+    const code = Number.parseInt(run.slice(i, i + 2), 16);
+    if (!isPrint(code)) return null;
+    plain += String.fromCharCode(code);
+  }
+  return plain;
+}
+
+// Printable ASCII only; a final unit that is not print is dropped, so a cut run still shows.
+function fromBase64(run: string): string | null {
+  let plain = '';
+  let bits = 0;
+  let held = 0;
+  for (let i = 0; i < run.length; i++) {
+    const value = sextet(run.charCodeAt(i));
+    if (value < 0) return null;
+    held = ((held << 6) | value) & 0xffff;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    const code = (held >> bits) & 0xff;
+    if (!isPrint(code)) return i >= run.length - 2 && plain.length >= 12 ? plain : null;
+    plain += String.fromCharCode(code);
+  }
+  return plain.length >= 8 ? plain : null;
+}
+
+function sextet(unit: number): number {
+  if (unit >= 65 && unit <= 90) return unit - 65;
+  if (unit >= 97 && unit <= 122) return unit - 71;
+  if (unit >= 48 && unit <= 57) return unit + 4;
+  if (unit === 43 || unit === 45) return 62;
+  return unit === 47 || unit === 95 ? 63 : -1;
+}
+
+function isPrint(code: number): boolean {
+  return (code >= 32 && code < 127) || code === 10 || code === 9 || code === 13;
+}
+
+function isEncodingUnit(unit: number): boolean {
+  return sextet(unit) >= 0 || unit === 61;
+}

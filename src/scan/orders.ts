@@ -1,0 +1,64 @@
+import type { Structure } from './contexts.ts';
+
+// Verbs that open an order and seldom open a changelog line or a to-do item.
+const ORDER_VERBS = new Set(
+  "always never use run prefer keep avoid ensure follow read verify validate treat ask stop wait limit consult respect obey assume refuse reject require restrict escalate confirm adhere include maintain document consider test log monitor apply respond begin start review see set do don\u2019t don't return write make only store place define explain describe choose provide implement open create submit call put let give name include report commit sign encrypt sanitize rotate deny separate enforce establish design perform".split(
+    ' ',
+  ),
+);
+// A negated or universal opener is an order whatever follows.
+const DEONTIC =
+  /\b(?:MUST|SHALL|SHOULD|REQUIRED|NEVER|ALWAYS|MAY NOT|NOT RECOMMENDED|RECOMMENDED)\b|\b(?:must(?: not)?|shall(?: not)?|should(?: not| never| always)?|(?:is|are) (?:required|expected|forbidden|prohibited|not allowed|not permitted) to|(?:is|are) (?:forbidden|prohibited|mandatory|not permitted)|needs? to be|has to be|have to be|you (?:have|need) to|may not|may only|violates?)\b(?! have\b)/;
+const PAST =
+  /\b(?:was|were|had|did|been|added|fixed|caused|failed|removed|updated|now|yesterday|ago|shipped|merged|changed|reported|because|due to)\b/;
+const REPORTED =
+  /\b(?:said|says|reported|stated|noted|asked|according to|error|message|test|asserts?|checks? that|claims?|why|whether|if)\b/i;
+
+/** @returns the first standing order of the text, as one span (start, end), or an empty list: deontic sentences and imperatives to whoever reads, outside code, quotes and tables. */
+export function standingOrders(text: string, structure: () => Structure): readonly number[] {
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf('\n', from);
+    const to = newline < 0 ? text.length : newline;
+    const span = orderIn(text.slice(from, Math.min(to, from + 4_000)), from);
+    if (span !== null) {
+      const block = structure().blockAt(from);
+      if (block === 'prose' || block === 'list') return span;
+    }
+    from = to + 1;
+  }
+  return [];
+}
+
+function orderIn(line: string, base: number): readonly number[] | null {
+  // Parts longer than a sentence are looked at in part only: this rule is a note, not a gate.
+  for (let from = 0; from < line.length; ) {
+    const stop = line.slice(from).search(/[.!?][)"'*_]{0,3}\s/);
+    const to = stop < 0 ? line.length : from + stop + 1;
+    const sentence = line.slice(from, to).slice(0, 400);
+    if (isOrder(sentence, from === 0)) {
+      const lead = sentence.length - sentence.trimStart().length;
+      return [base + from + lead, base + from + sentence.trimEnd().length];
+    }
+    from = to + 1;
+  }
+  return null;
+}
+
+function isOrder(sentence: string, opensLine: boolean): boolean {
+  const plain = sentence.replace(/`[^`]{0,200}`/g, 'x').replace(/"[^"]{0,200}"|\u201c[^\u201d]{0,200}\u201d/g, 'x');
+  const body = plain.replace(/^[\s>*_#+-]{0,20}(?:\d{1,3}[.)]\s{1,4})?(?:\[[ x]\]\s{1,4})?[*_~]{0,3}/, '');
+  const words = body.split(/[\s*_,:]{1,4}/, 3);
+  if (DEONTIC.test(body) && !PAST.test(body) && !REPORTED.test(body)) return true;
+  const first = (words[0] ?? '').toLowerCase();
+  if (first === 'do' || first === "don't" || first === 'don\u2019t')
+    return (first !== 'do' || (words[1] ?? '').toLowerCase() === 'not') && !PAST.test(body);
+  if (first === 'please') return true;
+  return (
+    opensLine &&
+    ORDER_VERBS.has(first) &&
+    /^[A-Z]/.test(body) &&
+    body.length > 12 &&
+    !PAST.test(body) &&
+    !/^\w+ (?:of|is|are|has|have|to|now)\b/.test(body)
+  );
+}

@@ -1,0 +1,260 @@
+import type { Severity } from '../model/finding.ts';
+import { readStructure, type Structure } from './contexts.ts';
+import { decodedView } from './decoded.ts';
+import type { Encoding } from './encodings.ts';
+import { detect, hasInvisible, hiddenView } from './hidden.ts';
+import { literalIndex } from './literals.ts';
+import { contextOf, isTurnedRound } from './mention.ts';
+import { normalisedView } from './normalised.ts';
+import { standingOrders } from './orders.ts';
+import type { Context, Family, Rule, Step } from './rule.ts';
+import { type View, type ViewName, writtenView } from './view.ts';
+
+export interface ScanOptions {
+  /** Work budget, in times the size of the text (policy.yaml limits.scanWork). */
+  readonly workLimit: number;
+  /** The rules to run: DEFAULT_RULES, or those and a user's own. */
+  readonly rules: readonly Rule[];
+}
+
+/** One passage that a rule matched. */
+export interface Hit {
+  readonly rule: string;
+  readonly family: Family;
+  readonly severity: Severity;
+  /** Offsets in the original text, UTF-16 units. */
+  readonly start: number;
+  readonly end: number;
+  /** 1-based; columns in UTF-16 units. */
+  readonly line: number;
+  readonly column: number;
+  readonly view: ViewName;
+  /** What matched, as the view shows it, cut to 120 units and not escaped. */
+  readonly passage: string;
+  readonly why: string;
+}
+
+export interface ScanResult {
+  /** In the order of the text. */
+  readonly hits: readonly Hit[];
+  /** False where the budget ended before every rule saw every unit: never to be read as clean. */
+  readonly complete: boolean;
+  /** Units read, over all views and rules. */
+  readonly work: number;
+}
+
+/** Hits kept a rule: more say nothing new. */
+const HITS = 16;
+/** Work booked for reading the surroundings of one match. */
+const SURROUNDINGS = 512;
+const PASSAGE = 120;
+/** Room for a part behind its gap. */
+const LONGEST_STEP = 120;
+/** Encodings inside encodings that are opened. */
+const DEPTH = 2;
+/** Budget of the shortest texts, so that a small file is never incomplete. */
+const LEAST = 4_096;
+const LOWER: Readonly<Record<Severity, Severity | null>> = { block: 'suspect', suspect: 'notice', notice: null };
+
+/** Runs every rule over every view of a text. Pure; never throws, whatever the text; nothing in the text can switch a rule off. */
+export function scanText(text: string, options: ScanOptions): ScanResult {
+  const budget = options.workLimit * Math.max(text.length, LEAST);
+  const run = new Run(text, options.rules, budget);
+  const invisible = hasInvisible(text);
+  run.native(invisible);
+  const written = writtenView(text);
+  let signs = run.search(written, null);
+  const normalised = run.affords(text.length) ? normalisedView(text) : null;
+  if (normalised !== null) run.search(normalised, null);
+  const hidden = invisible && run.affords(text.length) ? hiddenView(text) : null;
+  if (hidden !== null) run.search(hidden, 'hidden');
+  for (let view = written, depth = 0; depth < DEPTH; depth++) {
+    const inner: View | null = run.affords(view.text.length) ? decodedView(view.text, signs) : null;
+    if (inner === null) break;
+    view = through(inner, view);
+    signs = run.search(view, 'decoded');
+  }
+  return run.result();
+}
+
+// A view of a view, with the way back to the original.
+function through(inner: View, outer: View): View {
+  return {
+    name: inner.name,
+    text: inner.text,
+    toStart: (at) => outer.toStart(inner.toStart(at)),
+    toEnd: (at) => outer.toEnd(inner.toEnd(at)),
+  };
+}
+
+class Run {
+  readonly #text: string;
+  readonly #rules: readonly Rule[];
+  readonly #budget: number;
+  readonly #hits: Hit[] = [];
+  readonly #counts = new Map<string, number>();
+  readonly #seen = new Set<string>();
+  #structure: Structure | null = null;
+  #work = 0;
+  #complete = true;
+
+  constructor(text: string, rules: readonly Rule[], budget: number) {
+    this.#text = text;
+    this.#rules = rules;
+    this.#budget = budget;
+  }
+
+  /** Books work; false, and the result is incomplete, where the budget does not hold it. */
+  affords(units: number): boolean {
+    if (this.#work + units > this.#budget) {
+      this.#complete = false;
+      return false;
+    }
+    this.#work += units;
+    return true;
+  }
+
+  /** Runs the rules that are tests and not patterns. */
+  native(invisible: boolean): void {
+    for (const rule of this.#rules) {
+      if (rule.detector === null) continue;
+      const isOfVisible = rule.detector === 'standing-orders' || rule.detector === 'padding';
+      if (!isOfVisible && !invisible) continue;
+      if (!this.affords(this.#text.length)) return;
+      const spans =
+        rule.detector === 'standing-orders'
+          ? standingOrders(this.#text, () => this.#read())
+          : detect(rule.detector, this.#text);
+      for (let i = 0; i < spans.length; i += 2) {
+        this.#add(
+          rule,
+          rule.severity,
+          'text',
+          spans[i] as number,
+          spans[i + 1] as number,
+          this.#text.slice(spans[i], spans[i + 1]),
+        );
+      }
+    }
+  }
+
+  /** Runs the rules with patterns over one view; `fixed` is the context of all of it, null where the original's structure says. @returns the signs of encodings it met. */
+  search(view: View, fixed: Context | null): ReadonlySet<Encoding> {
+    if (!this.affords(view.text.length)) return new Set();
+    const { windows, signs } = literalIndex(this.#rules).search(view.text);
+    for (let index = 0; index < this.#rules.length; index++) {
+      const stretches = windows[index];
+      const rule = this.#rules[index];
+      if (stretches === null || stretches === undefined || rule === undefined) continue;
+      for (let i = 0; i < stretches.length && !this.#isFull(rule); i += 2) {
+        const from = this.#wholeLine(view.text, stretches[i] as number);
+        const to = stretches[i + 1] as number;
+        if (!this.affords((to - from) * rule.patterns.length)) return signs;
+        const stretch = view.text.slice(from, to);
+        for (const pattern of rule.patterns) this.#match(rule, pattern, stretch, from, view, fixed);
+      }
+    }
+    return signs;
+  }
+
+  result(): ScanResult {
+    const hits = this.#hits.sort(
+      (a, b) => a.start - b.start || a.end - b.end || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0),
+    );
+    return { hits, complete: this.#complete, work: this.#work };
+  }
+
+  #read(): Structure {
+    this.#structure ??= readStructure(this.#text);
+    return this.#structure;
+  }
+
+  // A window begins at its line where that is near, else at a space, so that `^` and word edges mean what they say.
+  #wholeLine(text: string, at: number): number {
+    for (let i = at; i > 0 && i > at - 120; i--) if (text.charCodeAt(i - 1) === 10) return i;
+    for (let i = at; i > 0 && i > at - 40; i--) if (text.charCodeAt(i) === 32) return i;
+    return at;
+  }
+
+  #match(rule: Rule, steps: readonly Step[], stretch: string, from: number, view: View, fixed: Context | null): void {
+    const pattern = steps[0]?.pattern;
+    if (pattern === undefined) return;
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(stretch); match !== null && !this.#isFull(rule); match = pattern.exec(stretch)) {
+      if (match[0] === '') {
+        pattern.lastIndex++;
+        continue;
+      }
+      if (!this.affords(SURROUNDINGS)) return;
+      const matchEnd = followSteps(steps, stretch, match.index + match[0].length);
+      if (matchEnd < 0) continue;
+      const whole = stretch.slice(match.index, matchEnd);
+      const startInView = from + match.index + whole.length - whole.trimStart().length;
+      const endInView = from + match.index + whole.trimEnd().length;
+      const start = view.toStart(startInView);
+      const end = Math.max(view.toEnd(endInView), start + 1);
+      const around = contextOf(this.#text, start, end, this.#read());
+      const severity = fixed === null ? severityIn(rule, around) : severityHidden(rule, fixed, around);
+      if (severity === null) continue;
+      const shown = view.name === 'text' && (around === 'comment' || around === 'title') ? 'hidden' : view.name;
+      this.#add(rule, severity, shown, start, end, whole.trim());
+    }
+  }
+
+  // Full counts only hits of the rule's own severity: many weak mentions never crowd out a strong one behind them.
+  #isFull(rule: Rule): boolean {
+    return (this.#counts.get(`${rule.id} ${rule.severity}`) ?? 0) >= HITS;
+  }
+
+  #add(rule: Rule, severity: Severity, view: ViewName, start: number, end: number, passage: string): void {
+    const kind = `${rule.id} ${severity}`;
+    const count = this.#counts.get(kind) ?? 0;
+    const key = `${kind} ${start}`;
+    if (count >= HITS || this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.#counts.set(kind, count + 1);
+    const { line, column } = this.#read().position(start);
+    this.#hits.push({
+      rule: rule.id,
+      family: rule.family,
+      severity,
+      start,
+      end: Math.min(end, this.#text.length),
+      line,
+      column,
+      view,
+      passage: passage.slice(0, PASSAGE),
+      why: rule.why,
+    });
+  }
+}
+
+// The end of the last part, each found at its first place near the part before; -1 where one is missing.
+function followSteps(steps: readonly Step[], text: string, firstEnd: number): number {
+  let end = firstEnd;
+  for (let i = 1; i < steps.length; i++) {
+    const { pattern, within, lines } = steps[i] as Step;
+    // One unit before the gap keeps word edges true.
+    const near = text.slice(end - 1, end + within + LONGEST_STEP);
+    const newline = lines ? -1 : near.indexOf('\n', 1);
+    pattern.lastIndex = 1;
+    const match = pattern.exec(newline < 0 ? near : near.slice(0, newline));
+    if (match === null || match.index > within + 1) return -1;
+    if (isTurnedRound(near.slice(1, match.index))) return -1;
+    end += match.index - 1 + match[0].length;
+  }
+  return end;
+}
+
+function severityIn(rule: Rule, context: Context): Severity | null {
+  if (rule.contexts.includes(context)) return rule.severity;
+  return rule.weak.includes(context) ? LOWER[rule.severity] : null;
+}
+
+const MENTIONS: readonly Context[] = ['fence', 'code', 'block-quote', 'quoted', 'described'];
+
+// A decoded passage that stands in a mention counts one step lower: documents show encoded attacks, too.
+function severityHidden(rule: Rule, context: Context, around: Context): Severity | null {
+  const severity = severityIn(rule, context);
+  return severity !== null && context === 'decoded' && MENTIONS.includes(around) ? LOWER[severity] : severity;
+}
