@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Front matter as an attacker would type it by hand. */
+/** Front matter as an attacker would type it by hand: well formed, with the right hash, and no proof of anything. */
 function typed(fields, text) {
   const rows = Object.entries({
     artifact_id: '0e6f3a52-8a55-4c1c-9d4e-2f6f5b8f0a11',
@@ -15,7 +16,7 @@ function typed(fields, text) {
     expires_at: 'null',
     constitution_compatibility: 'null',
     supersedes: '[]',
-    content_hash: 'null',
+    content_hash: `sha256:${createHash('sha256').update(text).digest('hex')}`,
     ...fields,
   });
   return `---\ncontext_manifest:\n${rows.map(([key, value]) => `  ${key}: ${value}`).join('\n')}\n---\n${text}`;
@@ -154,13 +155,13 @@ export const ATTACKERS = [
     },
   },
   {
-    says: 'A second, stray manifest is laid beside the approved AGENTS.md',
-    path: 'AGENTS.md.manifest.json',
+    says: 'A second, stray manifest is laid beside the approved NEXT_AGENT_INIT.md',
+    path: 'NEXT_AGENT_INIT.md.manifest.json',
     rank: 'quarantined',
     code: 'manifest-ambiguous',
     plant(shop) {
       const manifest = { artifact_id: 'c0ffee00-0000-4000-8000-000000000001', class: 'observation', author: 'scout-7' };
-      shop.put('AGENTS.md.manifest.json', `${JSON.stringify({ context_manifest: manifest })}\n`);
+      shop.put('NEXT_AGENT_INIT.md.manifest.json', `${JSON.stringify({ context_manifest: manifest })}\n`);
     },
   },
   {
@@ -212,7 +213,7 @@ export const ATTACKERS = [
     says: 'orchestrator-1 tries to approve a policy of its own',
     refused: 'approver-not-permitted',
     plant(shop) {
-      return shop.writ(['approve', 'prompts/review.md', '--class', 'policy', '--yes'], { as: 'orchestrator-1' });
+      return shop.writ(['approve', 'NEXT_AGENT_INIT.md', '--yes'], { as: 'orchestrator-1' });
     },
   },
 ];

@@ -55,9 +55,9 @@ function play() {
   if (load.exit !== 1) failed.push(`load ended in ${load.exit}, not 1`);
   const told = load.err.split('\n');
   for (const line of told.filter((one) => /^writ: (moved|withheld) /.test(one))) say(`- ${line.slice('writ: '.length)}`);
-  for (const one of ATTACKERS.filter((attack) => attack.path && attack.rank === 'quarantined')) {
-    const moves = one.code !== 'executes-unapproved';
-    if (shop.has(one.path) === moves) failed.push(`${one.path} should ${moves ? 'have been moved' : 'still lie there'}`);
+  for (const { path, disposition } of attacked.artifacts.filter((one) => one.rank === 'quarantined')) {
+    const moves = disposition === 'move';
+    if (shop.has(path) === moves) failed.push(`${path} should ${moves ? 'have been moved' : 'still lie there'}`);
   }
   const log = shop.writ(['log', 'verify']);
   if (log.exit !== 0) failed.push(`log verify ended in ${log.exit}: ${log.err}`);
@@ -89,7 +89,7 @@ function expectAll(list) {
     else if (one.code && !verdict.findings.some((found) => found.code === one.code))
       failed.push(`${nameOf(one)}: no finding ${one.code}, only ${verdict.findings.map((found) => found.code).join(', ')}`);
   }
-  return ran;
+  return { exit: ran.exit, artifacts };
 }
 
 function refusedAtOnce(one, ran) {

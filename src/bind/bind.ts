@@ -95,7 +95,7 @@ function fromStatements(evidence: Evidence, judging: Judging, claims: Claims): r
   return evidence.authorship
     .filter(
       ({ predicate, subjects }) =>
-        subjects.some((subject) => subject.name === parsed.candidate.path && subject.sha256 === contentSha256) &&
+        subjects.some((subject) => (subject.name === parsed.candidate.path || subject.name === parsed.aliasOf) && subject.sha256 === contentSha256) &&
         predicate.artifactId === manifest.artifactId &&
         predicate.class === manifest.class &&
         predicate.level === manifest.level &&

@@ -1,27 +1,89 @@
-// Builds the command: data files into modules, then one bundle per face.
-import { chmodSync, rmSync } from 'node:fs';
+// Builds the command: data files into modules, then a small loader, one part for writ's own code and one for each large package.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import './compile.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-rmSync(join(root, 'dist'), { recursive: true, force: true });
+// Built beside and swapped in whole: a command that runs meanwhile never meets half a build.
+const staging = join(root, 'node_modules', `.writ-build-${process.pid}`);
+const dist = join(root, 'dist');
 
-await build({
+/** Packages that most commands never touch. Each becomes a part of its own, read from disk only when it is needed. */
+const APART = {
+  yaml: "export { Document, Lexer, LineCounter, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml';",
+  kysely: "export { CompiledQuery, Kysely, SqliteAdapter, SqliteDriver, SqliteQueryCompiler } from 'kysely';",
+  'simple-git': "export { GitPluginError, simpleGit } from 'simple-git';",
+  diff: "export { structuredPatch } from 'diff';",
+  'proper-lockfile': "module.exports = require('proper-lockfile');",
+};
+
+const apart = {
+  name: 'apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[a-z][a-z-]*$/ }, ({ path, importer }) =>
+      Object.hasOwn(APART, path) && !importer.includes('node_modules')
+        ? { path: `part:${path}`, external: true }
+        : null,
+    );
+  },
+};
+
+const common = {
   absWorkingDir: root,
-  entryPoints: { writ: 'src/cli/main.ts' },
-  outdir: 'dist',
-  outExtension: { '.js': '.cjs' },
   bundle: true,
   platform: 'node',
   format: 'cjs',
   target: 'node20.19',
   minify: true,
-  keepNames: false,
+  charset: 'ascii',
   legalComments: 'none',
+  // The parts run as bare scripts, where only `require` finds anything.
+  supported: { 'dynamic-import': false },
+  banner: { js: '(function(exports,require,module){' },
+  footer: { js: '})' },
   external: ['libsql', '@libsql/*', 'fsevents'],
-  banner: { js: '#!/usr/bin/env node' },
   logLevel: 'warning',
-});
-chmodSync(join(root, 'dist', 'writ.cjs'), 0o755);
+};
+
+rmSync(staging, { recursive: true, force: true });
+mkdirSync(staging, { recursive: true });
+try {
+  await build({
+    ...common,
+    entryPoints: ['src/cli/main.ts'],
+    outfile: join(staging, 'main.part.cjs'),
+    plugins: [apart],
+  });
+  for (const [name, contents] of Object.entries(APART)) {
+    await build({
+      ...common,
+      stdin: { contents, resolveDir: root, sourcefile: `${name}.js` },
+      outfile: join(staging, `${name}.part.cjs`),
+    });
+  }
+  await build({
+    ...common,
+    bundle: false,
+    banner: { js: '#!/usr/bin/env node' },
+    footer: {},
+    external: [],
+    entryPoints: ['src/build/loader.cjs'],
+    outfile: join(staging, 'writ.cjs'),
+  });
+  chmodSync(join(staging, 'writ.cjs'), 0o755);
+  const warmed = spawnSync(process.execPath, [join(root, 'src/build/warm.mjs'), staging], { stdio: 'inherit' });
+  if (warmed.status !== 0) throw new Error('the code cache could not be made');
+  const old = join(root, 'node_modules', `.writ-old-${process.pid}`);
+  try {
+    renameSync(dist, old);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+  }
+  renameSync(staging, dist);
+  rmSync(old, { recursive: true, force: true });
+} finally {
+  rmSync(staging, { recursive: true, force: true });
+}

@@ -67,7 +67,10 @@ async function named(call: Call, workspace: Workspace): Promise<readonly Judged[
     throw new UsageError('usage: writ approve PATH..., or writ approve --renew --expiring 30d');
   const paths = toPaths(workspace, call.positionals);
   const judgement = await judge(toRequest(workspace, call, paths));
-  return judgement.artifacts;
+  // A link is approved through the file it leads to, which then names the link.
+  const targets = judgement.artifacts.flatMap(({ evidence }) => evidence.parsed.aliasOf ?? []).filter((one) => !paths.includes(one));
+  const direct = judgement.artifacts.filter(({ evidence }) => evidence.parsed.aliasOf === null);
+  return targets.length === 0 ? direct : [...direct, ...(await judge(toRequest(workspace, call, [...new Set(targets)]))).artifacts];
 }
 
 /** What was approved before with exactly these bytes, and runs out soon or has run out. */

@@ -4,7 +4,7 @@ import { instantFromMs, isoOf } from '../model/instant.ts';
 import { findRecord, listQuarantine, openHeld } from '../quarantine/list.ts';
 import { purge } from '../quarantine/purge.ts';
 import { restore } from '../quarantine/restore.ts';
-import { reasonOf } from '../report/verdicts-text.ts';
+import { fill, reasonOf } from '../report/verdicts-text.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from './command.ts';
 import { print, tell } from './output.ts';
 import { openWorkspace, toPath, toRequest } from './workspace.ts';
@@ -78,7 +78,7 @@ export async function release(call: Call): Promise<Exit> {
     const reason = judged ? reasonOf(judged) : null;
     throw new RefusedError(
       reason?.code ?? 'path-unreadable',
-      `${escapePath(target)} would be quarantined again: ${reason?.message ?? 'it cannot be judged'} ${reason?.cure ?? ''}`,
+      `${escapePath(target)} would be quarantined again: ${reason?.message ?? 'it cannot be judged'} ${reason && judged ? fill(reason.cure, judged) : ''}`,
     );
   }
   const restored = restore(workspace.root, held, to === null ? null : target);

@@ -5,6 +5,7 @@ import type { Finding } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
 import type { Exception, PolicySet } from '../model/policy.ts';
 import type { Judged, Parsed, Reading, Scanned } from '../model/stages.ts';
+import { sha256Hex } from '../sign/digest.ts';
 import { decide } from './decide.ts';
 
 /** What a verdict takes from outside the artifact. */
@@ -72,7 +73,7 @@ export function refuseStray(beside: Judged, stray: Reading): Judged {
       ...parsed,
       candidate: { ...parsed.candidate, path: sidecar.path, kind: 'prose' as const, uses: [] },
       bytes: sidecar.bytes,
-      sha256: null,
+      sha256: sha256Hex(sidecar.bytes),
       text: null,
       readings: [],
       aliasOf: null,
@@ -115,7 +116,10 @@ function withRawNote(judged: Judged): Judged {
   if (raw.length === 0 || candidate.confusableWith !== null) return judged;
   const note = {
     ...finding('host-loads-raw', {
-      message: `It ranks ${judged.rank}, but ${raw.join(', ')} will read it as law where it lies.`,
+      message:
+        candidate.kind === 'executable'
+          ? `It is not approved, but ${raw.join(', ')} will obey it where it lies.`
+          : `It ranks ${judged.rank}, but ${raw.join(', ')} will read it as law where it lies.`,
     }),
     effect: 'note' as const,
   };

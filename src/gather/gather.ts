@@ -53,8 +53,8 @@ export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
               finding('artifact-id-duplicate', { message: `${duplicateOf} carries the same artifact_id.` }),
             ],
       strays: found.strays,
-      authorship: claimed ? (proofs.authorship.get(`${path} ${claimed.contentSha256}`) ?? []) : [],
-      commit: commits.get(path) ?? null,
+      authorship: claimed ? authorshipOf(one, claimed.contentSha256, proofs) : [],
+      commit: commits.get(one.aliasOf ?? path) ?? null,
       approvals: [...approvals],
       revocations: set.revocations,
       live: claimed ? relatedApprovals(proofs.live, path, claimed) : [],
@@ -67,6 +67,12 @@ export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
     };
     return evidence as unknown as Evidence;
   });
+}
+
+/** Who wrote a file is also who wrote what a link to it shows; the approval must still name the link. */
+function authorshipOf(one: Parsed, contentSha256: string, proofs: Proofs): Evidence['authorship'] {
+  const names = [one.candidate.path, ...(one.aliasOf === null ? [] : [one.aliasOf])];
+  return names.flatMap((name) => proofs.authorship.get(`${name} ${contentSha256}`) ?? []);
 }
 
 type Pair = { readonly one: Parsed; readonly settled: Settled };

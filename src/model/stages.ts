@@ -94,6 +94,8 @@ export interface LiveApproval {
   readonly replaces: readonly string[];
   readonly approver: Identity;
   readonly expiresAt: Instant | null;
+  /** It has run out or was revoked since: it approves nothing any more, but what it replaced stays replaced. */
+  readonly lapsed: boolean;
 }
 
 /** Everything read from the world for one artifact, gathered once. */

@@ -67,46 +67,32 @@ export function matchesArtifact(approval: Statement<ApprovalPredicate>, path: st
   );
 }
 
-/** Approvals that stand now and are not revoked: the memory of what may bind where (overview.md, approvals). */
-export function liveApprovals(
-  standings: readonly Standing[],
-  set: PolicySet,
-  spawns: SpawnIndex,
-  now: Instant,
-): readonly LiveApproval[] {
+/**
+ * The memory of what may bind where (overview.md, approvals): approvals that stand, and those that stood once and have
+ * run out or were revoked. A lapsed one approves nothing, but the version it replaced does not come back by itself.
+ */
+export function liveApprovals(standings: readonly Standing[], set: PolicySet, spawns: SpawnIndex, now: Instant): readonly LiveApproval[] {
   return standings.flatMap(({ approval, approver, problem }) => {
     const { predicate, issuedAt, payloadDigest, subjects } = approval;
-    if (problem !== null) return [];
-    return subjects
-      .filter(
-        (subject) =>
-          !set.revocations.some((revocation) =>
-            revokesArtifact(
-              revocation,
-              {
-                artifactId: predicate.artifactId,
-                digests: [subject.sha256],
-                class: predicate.class,
-                level: predicate.level,
-              },
-              set,
-              spawns,
-              now,
-            ),
-          ),
-      )
-      .map((subject) => ({
+    if (problem !== null && problem !== 'approval-expired') return [];
+    const { artifactId, class: cls, level, replaces: replaced, expiresAt } = predicate;
+    return subjects.map((subject) => {
+      const target = { artifactId, digests: [subject.sha256], class: cls, level };
+      const revoked = set.revocations.some((revocation) => revokesArtifact(revocation, target, set, spawns, now));
+      return {
         payloadDigest,
-        artifactId: predicate.artifactId,
-        class: predicate.class,
-        level: predicate.level,
+        artifactId,
+        class: cls,
+        level,
         path: subject.name,
         sha256: subject.sha256,
         issuedAt,
-        replaces: predicate.replaces,
+        replaces: replaced,
         approver,
-        expiresAt: predicate.expiresAt,
-      }));
+        expiresAt,
+        lapsed: revoked || problem !== null,
+      };
+    });
   });
 }
 
@@ -158,7 +144,9 @@ export function mayReplace(successor: LiveApproval, earlier: LiveApproval): bool
 
 /** @returns the approvals of classes that can bind which nothing live has replaced: what must be there (`binding-missing`). */
 export function bindingApprovals(live: readonly LiveApproval[]): readonly LiveApproval[] {
-  return live.filter((approval) => canBind(approval.class) && !live.some((other) => replaces(other, approval)));
+  return live.filter(
+    (approval) => !approval.lapsed && canBind(approval.class) && !live.some((other) => replaces(other, approval)),
+  );
 }
 
 type Problem = { readonly code: Exclude<Standing['problem'], null>; readonly why: string };

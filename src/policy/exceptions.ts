@@ -6,7 +6,8 @@ import { instantFromIso, shift } from '../model/instant.ts';
 import type { Exception } from '../model/policy.ts';
 import { PRINCIPAL_NAME } from '../model/role.ts';
 import { parseStrictYaml } from '../parse/strict-yaml.ts';
-import { type PolicyFault, SETTINGS_LIMITS, yamlFault } from './policy-file.ts';
+import { SKEW_MS } from './identity.ts';
+import { type PolicyFault, placeOf, SETTINGS_LIMITS, shapeFault, yamlFault } from './policy-file.ts';
 
 const DAY = 86_400_000;
 /** Longest life of an exception (formats.md). */
@@ -32,30 +33,20 @@ export async function parseExceptions(
   if ('fault' in read) return { fault: yamlFault(read) };
   if (read.value === null) return { exceptions: [] };
   const shaped = Shape.safeParse(read.value);
-  const lineOf = (index: number): number => {
-    const node = read.document.getIn([index], true) as { range?: readonly number[] } | undefined;
-    return node?.range ? read.lines.linePos(node.range[0] ?? 0).line : 1;
-  };
-  if (!shaped.success) {
-    const at = shaped.error.issues[0]?.path ?? [];
-    return {
-      fault: {
-        line: typeof at[0] === 'number' ? lineOf(at[0]) : 1,
-        column: 1,
-        why: `${excerpt(at.join('.')) || 'the file'}: the value has the wrong shape`,
-      },
-    };
-  }
+  if (!shaped.success) return { fault: shapeFault(read, shaped.error.issues) };
   const exceptions: Exception[] = [];
   for (const [index, entry] of shaped.data.entries()) {
-    const fail = (why: string): { readonly fault: PolicyFault } => ({ fault: { line: lineOf(index), column: 1, why } });
-    if (!isCodeName(entry.code)) return fail(`${excerpt(entry.code)} is no code`);
-    if (!CODES[entry.code].exceptable) return fail(`${entry.code} cannot be excepted`);
+    const fail = (field: 'code' | 'until', why: string): { readonly fault: PolicyFault } => ({
+      fault: { ...placeOf(read, [index, field]), why },
+    });
+    if (!isCodeName(entry.code)) return fail('code', `${excerpt(entry.code)} is no code`);
+    if (!CODES[entry.code].exceptable) return fail('code', `${entry.code} cannot be excepted`);
     const until = instantFromIso(entry.until);
-    if (until === null) return fail('until is not an ISO 8601 time ending in Z');
-    if (until > shift(now, MAX_EXCEPTION_DAYS * DAY))
-      return fail(`until is more than ${MAX_EXCEPTION_DAYS} days ahead`);
-    exceptions.push({ ...entry, artifactId: entry.artifactId ?? null, until, line: lineOf(index) });
+    if (until === null) return fail('until', 'until is not an ISO 8601 time ending in Z');
+    // Clocks differ: an exception written for exactly the longest life must not break the set on the next machine.
+    if (until > shift(now, MAX_EXCEPTION_DAYS * DAY + SKEW_MS))
+      return fail('until', `until is more than ${MAX_EXCEPTION_DAYS} days ahead`);
+    exceptions.push({ ...entry, artifactId: entry.artifactId ?? null, until, line: placeOf(read, [index]).line });
   }
   return { exceptions };
 }

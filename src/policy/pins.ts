@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { escapePath } from '../model/escaped.ts';
 import { type Instant, instantFromIso, isoOf } from '../model/instant.ts';
 import { parseStrictYaml } from '../parse/strict-yaml.ts';
@@ -87,7 +87,7 @@ export function renderPins(pins: Pins): string {
   for (const pin of [...own].sort((a, b) => (a.workspace < b.workspace ? -1 : 1))) {
     lines.push(`  - workspace: "${pin.workspace}"`, '    roots:');
     for (const root of pin.roots) lines.push(`      - "${root}"`);
-    lines.push(`    floor: ${pin.floor}`, `    version: ${pin.version}`, `    dir: "${pin.dir}"`);
+    lines.push(`    floor: ${pin.floor}`, `    version: ${pin.version}`, `    dir: ${JSON.stringify(pin.dir)}`);
     if (pin.digest) lines.push(`    digest: "${pin.digest}"`);
     if (pin.seen !== null) lines.push(`    seen: "${isoOf(pin.seen)}"`);
   }
@@ -103,13 +103,14 @@ interface FileRead {
 
 async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead | { readonly fault: string }> {
   const named = escapePath(file);
-  if (!existsSync(file)) return { pins: [], ledger: null, enforcement: null, quarantine: null };
   let text: string;
   try {
+    // Absent is one thing; there and out of reach is another, and must not let a weaker pin count.
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined)
+      return { pins: [], ledger: null, enforcement: null, quarantine: null };
     const stat = statSync(file);
-    if (from === 'system' && process.platform !== 'win32' && (stat.uid !== 0 || (stat.mode & 0o022) !== 0)) {
-      return { fault: `${named} must belong to root and be writable by root alone` };
-    }
+    if (from === 'system' && !(isRootsOwn(stat) && isRootsOwn(statSync(dirname(file)))))
+      return { fault: `${named} and its folder must belong to root and be writable by root alone` };
     if (!stat.isFile() || stat.size > LIMITS.bytes) return { fault: `${named} is no ordinary file` };
     text = readFileSync(file, 'utf8');
   } catch {
@@ -118,6 +119,10 @@ async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead
   const read = await parseStrictYaml(text, 1, LIMITS);
   if ('fault' in read) return { fault: `${named}, line ${read.line}: ${read.fault}` };
   return toFile(read.value, from) ?? { fault: `${named} is not a pins file of version 1` };
+}
+
+function isRootsOwn(stat: Stats): boolean {
+  return process.platform === 'win32' || (stat.uid === 0 && (stat.mode & 0o022) === 0);
 }
 
 function toFile(value: unknown, from: 'system' | 'user'): FileRead | null {
@@ -148,15 +153,15 @@ function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
     !roots.every((root) => typeof root === 'string' && FINGERPRINT.test(root))
   )
     return null;
-  if (!Number.isSafeInteger(floor) || !Number.isSafeInteger(version) || typeof dir !== 'string') return null;
+  if (!isCount(floor) || !isCount(version) || !isFolder(dir)) return null;
   if (digest !== null && (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest))) return null;
   const at = typeof seen === 'string' ? instantFromIso(seen) : null;
   if (seen !== null && at === null) return null;
   return {
     workspace,
     roots: roots as string[],
-    floor: floor as number,
-    version: version as number,
+    floor,
+    version,
     digest,
     dir,
     seen: at,
@@ -167,7 +172,22 @@ function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
 function toMark(value: unknown): LedgerMark | null {
   if (!isRecord(value) || typeof value.head !== 'string' || !/^[0-9a-f]{64}$/.test(value.head)) return null;
   const { state, head, rows } = value;
-  return typeof state === 'string' && Number.isSafeInteger(rows) ? { state, head, rows: rows as number } : null;
+  return typeof state === 'string' && Number.isSafeInteger(rows) && (rows as number) >= 0
+    ? { state, head, rows: rows as number }
+    : null;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
+}
+
+function isFolder(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length <= 512 &&
+    !/^[A-Za-z]:|[\\\u0000-\u001f]/.test(value) &&
+    value.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
+  );
 }
 
 function fromEnvironment(text: string): Pin | { readonly fault: string } {

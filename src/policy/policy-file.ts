@@ -8,7 +8,7 @@ import type { Policy } from '../model/policy.ts';
 import type { PrincipalEntry } from '../model/principal.ts';
 import { isBelow, RANKS, type Rank } from '../model/rank.ts';
 import { PRINCIPAL_NAME, type Role, toRole } from '../model/role.ts';
-import { parseStrictYaml, type YamlFault, type YamlLimits } from '../parse/strict-yaml.ts';
+import { parseStrictYaml, type YamlFault, type YamlLimits, type YamlRead } from '../parse/strict-yaml.ts';
 import { DEFAULT_POLICY } from './defaults.ts';
 
 export const SETTINGS_LIMITS: YamlLimits = { bytes: 262_144, depth: 12 };
@@ -85,7 +85,18 @@ const Shape = z.strictObject({
       scanWork: z.optional(whole(8, 4_096)),
     }),
   ),
-  handoffs: z.optional(z.record(z.string(), z.unknown())),
+  // Commands to run are user config only: a repo that could name one could run code (formats.md).
+  handoffs: z.optional(
+    z.strictObject({
+      ackSeconds: z.optional(whole(1, 86_400)),
+      escalate: z.optional(
+        z.strictObject({ url: z.string().check(z.maxLength(2_048), z.refine(isHttps, 'an https URL')) }),
+      ),
+      rungs: z.optional(
+        z.partialRecord(z.enum(['OBS', 'DER', 'INT', 'SPEC']), z.number().check(z.minimum(0), z.maximum(1))),
+      ),
+    }),
+  ),
 });
 
 type Shape = z.infer<typeof Shape>;
@@ -98,9 +109,7 @@ export async function parsePolicyFile(
   if ('fault' in read) return { fault: yamlFault(read) };
   const shaped = Shape.safeParse(read.value);
   if (!shaped.success) {
-    const [issue] = shaped.error.issues;
-    const at = (issue?.path ?? []) as readonly (string | number)[];
-    return { fault: { ...placeOf(read, at), why: `${excerpt(at.join('.')) || 'the file'}: ${wording(issue)}` } };
+    return { fault: shapeFault(read, shaped.error.issues) };
   }
   const fault = rules(shaped.data);
   if (fault) return { fault: { ...placeOf(read, fault.at), why: fault.why } };
@@ -124,14 +133,28 @@ function rules(file: Shape): { readonly at: readonly (string | number)[]; readon
     if (!isCodeName(code)) return { at: ['modes', code], why: `${excerpt(code)} is no code` };
     if (!CODES[code].auditable) return { at: ['modes', code], why: `${code} cannot be put in audit` };
   }
-  const grants = [file.commits?.authorship, ...Object.values(file.commits?.principals ?? {})];
-  for (const grant of grants) {
-    if (grant !== undefined && grant !== 'none' && toRole(grant) === null)
-      return { at: ['commits'], why: `${excerpt(grant)} is no role` };
+  for (const { at, word } of grantsOf(file)) {
+    if (word !== 'none' && toRole(word) === null) return { at, why: `${excerpt(word)} is no role` };
   }
-  if (!Object.values(file.principals).some((entry) => roleOf(entry) === 'sovereign'))
+  const isStanding = (entry: z.infer<typeof Principal>): boolean =>
+    typeof entry === 'string' || entry.departed === undefined;
+  if (!Object.values(file.principals).some((entry) => roleOf(entry) === 'sovereign' && isStanding(entry)))
     return { at: ['principals'], why: 'somebody must be sovereign' };
   return null;
+}
+
+/** Every place that says what a signed commit proves. */
+function grantsOf(file: Shape): readonly { readonly at: readonly string[]; readonly word: string }[] {
+  const { authorship, principals = {} } = file.commits ?? {};
+  return [
+    ...(authorship === undefined ? [] : [{ at: ['commits', 'authorship'], word: authorship }]),
+    ...Object.entries(principals).map(([who, word]) => ({ at: ['commits', 'principals', who], word })),
+    ...Object.entries(file.principals).flatMap(([who, entry]) =>
+      typeof entry === 'string' || entry.commits === undefined
+        ? []
+        : [{ at: ['principals', who, 'commits'], word: entry.commits }],
+    ),
+  ];
 }
 
 function toPolicy(file: Shape): Policy {
@@ -202,28 +225,70 @@ function isPlainPath(text: string): boolean {
   );
 }
 
-function wording(
-  issue: { readonly code?: string; readonly message?: string; readonly keys?: readonly string[] } | undefined,
-): string {
+/** As much of a zod issue as a fault needs; the issues of a union are kept per alternative. */
+interface Issue {
+  readonly code?: string | undefined;
+  readonly message: string;
+  readonly path: readonly PropertyKey[];
+  readonly keys?: readonly string[];
+  readonly errors?: readonly (readonly Issue[])[];
+}
+
+type Read = Pick<YamlRead, 'document' | 'lines'>;
+
+/** The first thing that does not fit, with its nearest place: an unknown key where it stands, a wrong value at the value. */
+export function shapeFault(read: Read, issues: readonly Issue[]): PolicyFault {
+  const [outer] = issues;
+  const inner = innermost(outer);
+  const path = [...(outer?.path ?? []), ...(inner === outer ? [] : (inner?.path ?? []))].map((step) =>
+    typeof step === 'symbol' ? String(step) : step,
+  );
+  const [unknown] = inner?.code === 'unrecognized_keys' ? (inner.keys ?? []) : [];
+  const place = unknown === undefined ? placeOf(read, path) : keyPlace(read, path, unknown);
+  return { ...place, why: `${excerpt(path.join('.')) || 'the file'}: ${wording(inner)}` };
+}
+
+/** Of a union, the alternative that came furthest: the others only say that the value is of another kind. */
+function innermost(issue: Issue | undefined): Issue | undefined {
+  const deeper = issue?.errors
+    ?.map(([first]) => first)
+    .find((one) => one !== undefined && (one.path.length > 0 || one.code === 'unrecognized_keys'));
+  return deeper ?? issue;
+}
+
+function wording(issue: Issue | undefined): string {
   if (issue?.code === 'unrecognized_keys') return `unknown key \`${excerpt(issue.keys?.join(', ') ?? '')}\``;
   const message = issue?.message ?? '';
   return message === '' || message === 'Invalid input' ? 'the value has the wrong shape' : excerpt(message);
 }
 
-function placeOf(
-  read: {
-    readonly document: { getIn(path: Iterable<unknown>, keep: boolean): unknown };
-    readonly lines: { linePos(offset: number): { line: number; col: number } };
-  },
-  at: readonly (string | number)[],
-): { readonly line: number; readonly column: number } {
-  for (let depth = at.length; depth > 0; depth -= 1) {
-    const node = read.document.getIn(at.slice(0, depth), true) as { range?: readonly number[] } | undefined;
+/** The place of a value, or of the nearest one above it. */
+export function placeOf(read: Read, at: readonly (string | number)[]): Pick<PolicyFault, 'line' | 'column'> {
+  for (let depth = at.length; depth >= 0; depth -= 1) {
+    const node = (depth === 0 ? read.document.contents : read.document.getIn(at.slice(0, depth), true)) as
+      | { range?: readonly number[] }
+      | null
+      | undefined;
     const offset = node?.range?.[0];
-    if (offset !== undefined) {
-      const place = read.lines.linePos(offset);
-      return { line: place.line, column: place.col };
-    }
+    if (offset !== undefined) return placeAt(read, offset);
   }
   return { line: 1, column: 1 };
+}
+
+function keyPlace(read: Read, at: readonly (string | number)[], key: string): Pick<PolicyFault, 'line' | 'column'> {
+  const map = (at.length === 0 ? read.document.contents : read.document.getIn(at, true)) as
+    | { items?: readonly { key?: { value?: unknown; range?: readonly number[] } }[] }
+    | null
+    | undefined;
+  const offset = map?.items?.find((pair) => pair.key?.value === key)?.key?.range?.[0];
+  return offset === undefined ? placeOf(read, at) : placeAt(read, offset);
+}
+
+function placeAt(read: Read, offset: number): Pick<PolicyFault, 'line' | 'column'> {
+  const { line, col } = read.lines.linePos(offset);
+  return { line, column: col };
+}
+
+function isHttps(text: string): boolean {
+  return /^https:\/\//.test(text) && URL.canParse(text);
 }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readOnce } from '../files/read-once.ts';
+import { exists, readOnce } from '../files/read-once.ts';
 import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import { finding } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
@@ -14,9 +14,7 @@ import { sha256Hex } from '../sign/digest.ts';
 import { openStatement } from '../sign/statement.ts';
 import { constitutionHash } from './constitution.ts';
 import { unprovenSet } from './defaults.ts';
-import { parseExceptions } from './exceptions.ts';
 import type { Pin } from './pins.ts';
-import { parsePolicyFile } from './policy-file.ts';
 import { readStatements } from './statements.ts';
 
 /** Largest file of a policy set, bytes. */
@@ -52,13 +50,13 @@ export interface SetPlace {
 export async function readPolicySet(place: SetPlace, remembered: Remembered): Promise<PolicySet> {
   const { root, dir, now } = place;
   const read = readOnce(root, `${dir}/${SET_FILE}`, SET_FILE_BYTES);
-  const known = openRemembered(remembered);
+  const { known } = openRemembered(remembered);
   const none = (
-    root: PolicySet['root'],
+    state: PolicySet['root'],
     workspace: string | null,
     version: number | null,
     found: readonly Finding[],
-  ): PolicySet => unprovenSet({ root, workspace, version, dir, findings: found, revocations: known });
+  ): PolicySet => unprovenSet({ root: state, workspace, version, dir, findings: found, revocations: known });
   if (!wasRead(read)) {
     if (remembered.checkout !== null)
       return none('mismatch', null, null, [
@@ -134,7 +132,7 @@ export async function readPolicySet(place: SetPlace, remembered: Remembered): Pr
   faults.push(...files.faults);
   return faults.length > 0
     ? none('pinned', workspace, version, faults)
-    : await assemble(place, set, files.bytes, known, remembered);
+    : await assemble(place, set, files.bytes, remembered);
 }
 
 /** Builds the set from files whose digests the root signed. */
@@ -142,11 +140,11 @@ async function assemble(
   place: SetPlace,
   set: Statement<PolicyPredicate>,
   files: ReadonlyMap<string, Uint8Array>,
-  known: readonly Statement<RevocationPredicate>[],
   remembered: Remembered,
 ): Promise<PolicySet> {
   const { root, dir, now } = place;
   const { workspace, predicate } = set;
+  const { known, lost } = openRemembered(remembered);
   const text = (name: string): string | null => {
     const bytes = files.get(`${dir}/${name}`);
     return bytes ? Buffer.from(bytes).toString('utf8') : null;
@@ -161,6 +159,11 @@ async function assemble(
     return refuse(
       finding('policy-altered', { message: `The signed set does not list ${POLICY_FILE} and ${SIGNERS_FILE}.` }),
     );
+  // Their schemas cost more to set up than an unpinned check takes, so only a set that stands pays for them.
+  const [{ parsePolicyFile }, { parseExceptions }] = await Promise.all([
+    import('./policy-file.ts'),
+    import('./exceptions.ts'),
+  ]);
   const parsed = await parsePolicyFile(policyText);
   if ('fault' in parsed) return invalid(POLICY_FILE, parsed.fault.line, parsed.fault.column, parsed.fault.why);
   if (parsed.policy.workspace !== workspace)
@@ -192,20 +195,23 @@ async function assemble(
 
   const here = readStatements(root, `${dir}/revocations`, 'revocation', workspace);
   found.push(...here.findings);
-  if (!here.whole) found.push(missing('An unreadable revocation', dir));
+  if (!here.whole)
+    found.push(finding('revocation-missing', { message: `${dir}/revocations cannot be read whole: a revocation may be gone.` }));
   const revocations = [...here.statements];
   const present = new Set(revocations.map((statement) => statement.payloadDigest));
   for (const statement of known) {
     if (present.has(statement.payloadDigest)) continue;
     revocations.push(statement);
-    found.push(missing(`${statement.predicate.by}\u2019s revocation ${statement.payloadDigest.slice(0, 16)}`, dir));
+    found.push(missing(`${statement.predicate.by}\u2019s revocation ${statement.payloadDigest.slice(0, 16)}`, dir, true));
   }
-  for (const digest of predicate.revocations) {
-    if (!present.has(digest) && !remembered.revocations.has(digest))
-      found.push(missing(`the revocation ${digest.slice(0, 16)} that the set lists`, dir));
+  // Listed by the set or remembered here, and the text of it nowhere: it cannot be applied, so nobody is proven.
+  const applied = new Set(revocations.map((statement) => statement.payloadDigest));
+  for (const digest of new Set([...predicate.revocations, ...lost])) {
+    if (!applied.has(digest)) found.push(missing(`The revocation ${digest.slice(0, 16)}`, dir, false));
   }
   const rules = listRules(root, dir);
-  for (const path of rules.filter((path) => !files.has(path))) {
+  const beside = exists(join(root.path, dir, EXCEPTIONS_FILE)) ? [`${dir}/${EXCEPTIONS_FILE}`, ...rules] : rules;
+  for (const path of beside.filter((path) => !files.has(path))) {
     found.push(
       finding('policy-file-unlisted', {
         message: `${escapePath(path)} is not listed in the signed set; it is ignored.`,
@@ -264,14 +270,20 @@ function trustedRoots(root: WorkspaceRoot, dir: string, pin: Pin, workspace: str
   return trusted;
 }
 
-function openRemembered(remembered: Remembered): readonly Statement<RevocationPredicate>[] {
-  const opened: Statement<RevocationPredicate>[] = [];
+/** Opens what state remembers. `lost`: digests whose envelope does not open or is not the one it is kept under. */
+function openRemembered(remembered: Remembered): {
+  readonly known: readonly Statement<RevocationPredicate>[];
+  readonly lost: readonly string[];
+} {
+  const known: Statement<RevocationPredicate>[] = [];
+  const lost: string[] = [];
   for (const [digest, text] of remembered.revocations) {
     const statement = openStatement(Buffer.from(text), `state:${digest.slice(0, 16)}`);
-    if (!('refused' in statement) && statement.predicate.type === 'revocation')
-      opened.push(statement as Statement<RevocationPredicate>);
+    if (!('refused' in statement) && statement.predicate.type === 'revocation' && statement.payloadDigest === digest)
+      known.push(statement as Statement<RevocationPredicate>);
+    else lost.push(digest);
   }
-  return opened;
+  return { known, lost };
 }
 
 function listRules(root: WorkspaceRoot, dir: string): readonly string[] {
@@ -293,6 +305,8 @@ function altered(path: string, why: string): Finding {
   return finding('policy-altered', { message: `${escapePath(path)} ${why}.`, file: path });
 }
 
-function missing(what: string, dir: string): Finding {
-  return finding('revocation-missing', { message: `${what} is gone from ${dir}/revocations; it still applies.` });
+function missing(what: string, dir: string, applies: boolean): Finding {
+  return finding('revocation-missing', {
+    message: `${what} is gone from ${dir}/revocations${applies ? '; it still applies' : ''}.`,
+  });
 }

@@ -17,11 +17,6 @@ export interface LiteralIndex {
   search(text: string): Found;
 }
 
-interface Node {
-  readonly next: Map<number, number>;
-  readonly rules: Set<number>;
-}
-
 const indexes = new WeakMap<readonly Rule[], LiteralIndex>();
 
 /** @returns the index over a rule set; built once a set. */
@@ -35,57 +30,48 @@ export function literalIndex(rules: readonly Rule[]): LiteralIndex {
 
 // A dense automaton over character classes: one table look-up a unit, whatever the text holds.
 function buildIndex(rules: readonly Rule[]): LiteralIndex {
-  const classes = new Uint8Array(65536);
-  let classCount = 1;
-  const nodes: Node[] = [{ next: new Map(), rules: new Set() }];
   // Behind the rules stand the encodings, as if each were one more rule.
-  [...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])].forEach(
-    (literals, index) => {
-      for (const literal of literals) {
-        let state = 0;
-        for (let i = 0; i < literal.length; i++) {
-          const unit = literal.charCodeAt(i);
-          if (classes[unit] === 0 && classCount < 255) {
-            classes[unit] = classCount;
-            const upper = literal.charAt(i).toUpperCase();
-            if (upper.length === 1) classes[upper.charCodeAt(0)] = classCount;
-            classCount++;
-          }
-          const cls = classes[unit] ?? 0;
-          const node = nodes[state] as Node;
-          let following = node.next.get(cls);
-          if (following === undefined) {
-            following = nodes.length;
-            nodes.push({ next: new Map(), rules: new Set() });
-            node.next.set(cls, following);
-          }
-          state = following;
+  const lists = [...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])];
+  const { classes, count } = classesOf(lists);
+  const room = 1 + lists.reduce((sum, literals) => sum + literals.reduce((units, one) => units + one.length, 0), 0);
+  const Table = room > 65535 ? Uint32Array : Uint16Array;
+  // Rows are states, columns classes; 0 is the start, so in the tree it means "no way on".
+  const table = new Table(room * count);
+  const ways: { readonly cls: number; readonly to: number }[][] = [[]];
+  const found: (number[] | null)[] = [null];
+  for (let index = 0; index < lists.length; index++) {
+    for (const literal of lists[index] as readonly string[]) {
+      let state = 0;
+      for (let i = 0; i < literal.length; i++) {
+        const cls = classes[literal.charCodeAt(i)] as number;
+        const at = state * count + cls;
+        if (table[at] === 0) {
+          const to = found.push(null) - 1;
+          table[at] = to;
+          ways.push([]);
+          ways[state]?.push({ cls, to });
         }
-        nodes[state]?.rules.add(index);
+        state = table[at] as number;
       }
-    },
-  );
-  const Table = nodes.length > 65535 ? Uint32Array : Uint16Array;
-  const table = new Table(nodes.length * classCount);
-  const fallback = new Table(nodes.length);
+      found[state] = withRules(found[state], [index]);
+    }
+  }
+  // Breadth first, so that the row a state falls back to is whole before it is copied.
+  const fallback = new Table(found.length);
   const queue: number[] = [0];
   for (let head = 0; head < queue.length; head++) {
     const state = queue[head] as number;
-    const node = nodes[state] as Node;
-    const back = fallback[state] as number;
-    for (let cls = 0; cls < classCount; cls++) {
-      const following = node.next.get(cls);
-      const elsewhere = state === 0 ? 0 : (table[back * classCount + cls] as number);
-      table[state * classCount + cls] = following ?? elsewhere;
-      if (following === undefined) continue;
-      fallback[following] = elsewhere;
-      for (const rule of nodes[elsewhere]?.rules ?? []) nodes[following]?.rules.add(rule);
-      queue.push(following);
+    const row = state * count;
+    const back = (fallback[state] as number) * count;
+    if (state !== 0) table.copyWithin(row, back, back + count);
+    for (const { cls, to } of ways[state] ?? []) {
+      const elsewhere = state === 0 ? 0 : (table[row + cls] as number);
+      table[row + cls] = to;
+      fallback[to] = elsewhere;
+      found[to] = withRules(found[to], found[elsewhere]);
+      queue.push(to);
     }
   }
-  const found: readonly (readonly number[] | null)[] = nodes.map((node) =>
-    node.rules.size === 0 ? null : [...node.rules],
-  );
   const isEnd = Uint8Array.from(found, (list) => (list === null ? 0 : 1));
 
   return {
@@ -94,7 +80,7 @@ function buildIndex(rules: readonly Rule[]): LiteralIndex {
       const signs = new Set<Encoding>();
       let state = 0;
       for (let i = 0; i < text.length; i++) {
-        state = table[state * classCount + (classes[text.charCodeAt(i)] as number)] as number;
+        state = table[state * count + (classes[text.charCodeAt(i)] as number)] as number;
         if (isEnd[state] === 0) continue;
         for (const rule of found[state] as readonly number[]) {
           if (rule < rules.length) widen(windows, rule, i, text.length);
@@ -104,6 +90,30 @@ function buildIndex(rules: readonly Rule[]): LiteralIndex {
       return { windows, signs };
     },
   };
+}
+
+/** Numbers the characters that literals are made of, either case alike; 0 stands for every other. */
+function classesOf(lists: readonly (readonly string[])[]): { readonly classes: Uint8Array; readonly count: number } {
+  const classes = new Uint8Array(65536);
+  let count = 1;
+  for (const literals of lists) {
+    for (const literal of literals) {
+      for (let i = 0; i < literal.length; i++) {
+        const unit = literal.charCodeAt(i);
+        if (classes[unit] !== 0 || count === 255) continue;
+        classes[unit] = count;
+        const upper = literal.charAt(i).toUpperCase();
+        if (upper.length === 1) classes[upper.charCodeAt(0)] = count;
+        count++;
+      }
+    }
+  }
+  return { classes, count };
+}
+
+function withRules(list: number[] | null | undefined, more: readonly number[] | null | undefined): number[] | null {
+  if (!more) return list ?? null;
+  return list ? [...new Set([...list, ...more])] : [...more];
 }
 
 function widen(windows: (Windows | null)[], rule: number, at: number, length: number): void {

@@ -46,7 +46,9 @@ export interface ScanResult {
 /** Hits kept a rule: more say nothing new. */
 const HITS = 16;
 /** Work booked for reading the surroundings of one match. */
-const SURROUNDINGS = 512;
+const SURROUNDINGS = 256;
+/** Work booked for looking for one more part of a match. */
+const STEP = 64;
 const PASSAGE = 120;
 /** Room for a part behind its gap. */
 const LONGEST_STEP = 120;
@@ -185,9 +187,10 @@ class Run {
         pattern.lastIndex++;
         continue;
       }
-      if (!this.affords(SURROUNDINGS)) return;
+      if (!this.affords(STEP * steps.length)) return;
       const matchEnd = followSteps(steps, stretch, match.index + match[0].length);
       if (matchEnd < 0) continue;
+      if (!this.affords(SURROUNDINGS)) return;
       const whole = stretch.slice(match.index, matchEnd);
       const startInView = from + match.index + whole.length - whole.trimStart().length;
       const endInView = from + match.index + whole.trimEnd().length;

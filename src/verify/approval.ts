@@ -133,7 +133,7 @@ function staleMessage(evidence: Evidence, claimed: Claimed): string {
     nearest.predicate.level === manifest.level ? null : 'authority_level',
     nearest.predicate.manifestDigest === manifestDigest ? null : 'the manifest',
   ].filter((one) => one !== null);
-  return `${nearest.predicate.approver} approved another version: ${changed.join(', ')} differ${changed.length === 1 ? 's' : ''}.`;
+  return `${nearest.predicate.approver} approved another version; since then changed: ${changed.join(', ')}.`;
 }
 
 function because(code: CodeName, standing: Standing): Finding {

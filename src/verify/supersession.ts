@@ -80,6 +80,7 @@ function gaps(
   if (own.length === 0 || !canBind(claimed.manifest.class)) return [];
   const rival = live.find(
     (other) =>
+      !other.lapsed &&
       other.path === path &&
       canBind(other.class) &&
       isOtherArtifact(other, claimed) &&

@@ -34,7 +34,7 @@ export function verify(bound: Bound, verifying: Verifying): Verified {
         }),
       );
     }
-    if (parsed.candidate.kind === 'executable' && approval?.approved !== true)
+    if (parsed.candidate.kind === 'executable' && !parsed.candidate.outside && approval?.approved !== true)
       findings.push(finding('executes-unapproved'));
     if (parsed.post)
       findings.push(

@@ -12,16 +12,46 @@ const cases: readonly (readonly [string, string, string, string])[] = [
   ['front matter closed by ...', 'front-matter', `---\n${yaml}...\n${BODY}`, BODY],
   ['front matter without a body', 'front-matter', `---\n${yaml}---`, ''],
   ['front matter after a BOM: the BOM belongs to the carrier', 'front-matter', `\ufeff---\n${yaml}---\n${BODY}`, BODY],
-  ['front matter with CRLF', 'front-matter', `---\n${yaml}---\n${BODY}`.replaceAll('\n', '\r\n'), BODY.replaceAll('\n', '\r\n')],
+  [
+    'front matter with CRLF',
+    'front-matter',
+    `---\n${yaml}---\n${BODY}`.replaceAll('\n', '\r\n'),
+    BODY.replaceAll('\n', '\r\n'),
+  ],
   ['a key before it', 'front-matter', `---\nname: x\n${yaml}---\n${BODY}`, `---\nname: x\n---\n${BODY}`],
   ['a key after it', 'front-matter', `---\n${yaml}name: x\n---\n${BODY}`, `---\nname: x\n---\n${BODY}`],
   ['keys on both sides', 'front-matter', `---\na: 1\n${yaml}b: [2]\n---\n${BODY}`, `---\na: 1\nb: [2]\n---\n${BODY}`],
-  ['keys on both sides, CRLF', 'front-matter', `---\na: 1\n${yaml}b: 2\n---\nx\n`.replaceAll('\n', '\r\n'), '---\r\na: 1\r\nb: 2\r\n---\r\nx\r\n'],
-  ['keys on both sides after a BOM: the BOM is content', 'front-matter', `\ufeff---\na: 1\n${yaml}---\nx`, '\ufeff---\na: 1\n---\nx'],
-  ['a comment that belongs to the next key stays content', 'front-matter', `---\n${yaml}# for the host\nb: 2\n---\nx`, '---\n# for the host\nb: 2\n---\nx'],
-  ['a comment before it stays content', 'front-matter', `---\n# for the host\nb: 2\n${yaml}---\nx`, '---\n# for the host\nb: 2\n---\nx'],
+  [
+    'keys on both sides, CRLF',
+    'front-matter',
+    `---\na: 1\n${yaml}b: 2\n---\nx\n`.replaceAll('\n', '\r\n'),
+    '---\r\na: 1\r\nb: 2\r\n---\r\nx\r\n',
+  ],
+  [
+    'keys on both sides after a BOM: the BOM is content',
+    'front-matter',
+    `\ufeff---\na: 1\n${yaml}---\nx`,
+    '\ufeff---\na: 1\n---\nx',
+  ],
+  [
+    'a comment that belongs to the next key stays content',
+    'front-matter',
+    `---\n${yaml}# for the host\nb: 2\n---\nx`,
+    '---\n# for the host\nb: 2\n---\nx',
+  ],
+  [
+    'a comment before it stays content',
+    'front-matter',
+    `---\n# for the host\nb: 2\n${yaml}---\nx`,
+    '---\n# for the host\nb: 2\n---\nx',
+  ],
   ['a quoted key', 'front-matter', `---\n${yaml.replace('context_manifest', '"context_manifest"')}---\nx`, 'x'],
-  ['a key spelt with an escape', 'front-matter', `---\n${yaml.replace('context_manifest', '"context\\u005fmanifest"')}---\nx`, 'x'],
+  [
+    'a key spelt with an escape',
+    'front-matter',
+    `---\n${yaml.replace('context_manifest', '"context\\u005fmanifest"')}---\nx`,
+    'x',
+  ],
   ['an HTML comment', 'comment', `<!--\n${yaml}-->\n${BODY}`, BODY],
   ['an HTML comment after a BOM', 'comment', `\ufeff<!--\n${yaml}-->\n${BODY}`, BODY],
   ['an HTML comment with CRLF', 'comment', `<!--\n${yaml}-->\nx\n`.replaceAll('\n', '\r\n'), 'x\r\n'],
@@ -38,12 +68,15 @@ describe('carriers', () => {
     expect(claimed.sidecar).toBeNull();
   });
 
-  it.each(cases.filter(([name]) => !name.includes('escape')))('span of %s holds the manifest and nothing else', async (_name, carrier, file) => {
-    const { span } = await claimedOf(file);
-    const held = Buffer.from(file).subarray(span?.from, span?.to).toString().replaceAll('\r\n', '\n');
-    expect(carrier).not.toBe('json');
-    expect(held.replaceAll('"context_manifest"', 'context_manifest')).toBe(yaml);
-  });
+  it.each(cases.filter(([name]) => !name.includes('escape')))(
+    'span of %s holds the manifest and nothing else',
+    async (_name, carrier, file) => {
+      const { span } = await claimedOf(file);
+      const held = Buffer.from(file).subarray(span?.from, span?.to).toString().replaceAll('\r\n', '\n');
+      expect(carrier).not.toBe('json');
+      expect(held.replaceAll('"context_manifest"', 'context_manifest')).toBe(yaml);
+    },
+  );
 
   it('the span and line point into the bytes, multi-byte text before it or not', async () => {
     const file = `---\ntitle: "\u{1f600} über"\n${yaml}---\nx`;
@@ -91,7 +124,11 @@ describe('carriers', () => {
       claimedOf(JSON.stringify({ context_manifest: manifestJson() }), 'x.json'),
     ]);
     expect(new Set(digests.map((one) => one.manifestDigest)).size).toBe(3);
-    expect(digests.map((one) => one.manifest)).toEqual([digests[0]?.manifest, digests[0]?.manifest, digests[0]?.manifest]);
+    expect(digests.map((one) => one.manifest)).toEqual([
+      digests[0]?.manifest,
+      digests[0]?.manifest,
+      digests[0]?.manifest,
+    ]);
   });
 
   it('a change to any other key of the front matter changes the content', async () => {
@@ -139,8 +176,16 @@ describe('carriers', () => {
       'A.md.manifest.yaml': manifestYaml({ artifact_id: 'second' }),
       'A.md.manifest.json': '{',
     });
-    expect(readings.map((one) => one.claimed?.manifest.artifactId ?? one.fault?.code)).toEqual([ID, 'second', 'manifest-invalid']);
-    expect(readings.map((one) => one.sidecar?.path ?? null)).toEqual([null, 'A.md.manifest.yaml', 'A.md.manifest.json']);
+    expect(readings.map((one) => one.claimed?.manifest.artifactId ?? one.fault?.code)).toEqual([
+      ID,
+      'second',
+      'manifest-invalid',
+    ]);
+    expect(readings.map((one) => one.sidecar?.path ?? null)).toEqual([
+      null,
+      'A.md.manifest.yaml',
+      'A.md.manifest.json',
+    ]);
   });
 
   it('a link is judged with the sidecar of its own name, and says that it is a link', async () => {

@@ -8,16 +8,35 @@ const honest: readonly (readonly [name: string, file: string, codes: readonly st
   ['plain text', BODY, []],
   ['an empty file', '', []],
   ['a BOM and nothing else', '\ufeff', []],
-  ['sloppy .mdc: a glob that is an alias to YAML', '---\ndescription: Rules\nglobs: *.ts\nalwaysApply: false\n---\nx', unreadable, '.cursor/rules/a.mdc'],
+  [
+    'sloppy .mdc: a glob that is an alias to YAML',
+    '---\ndescription: Rules\nglobs: *.ts\nalwaysApply: false\n---\nx',
+    unreadable,
+    '.cursor/rules/a.mdc',
+  ],
   ['sloppy .mdc: two globs', '---\nglobs: **/*.ts, **/*.tsx\n---\nx', unreadable, 'a.mdc'],
-  ['sloppy .mdc: a colon in the description', '---\ndescription: Use this when: tests fail\nglobs:\n---\nx', unreadable, 'a.mdc'],
-  ['sloppy .mdc: a colon, and the word', '---\ndescription: About context_manifest: what it is for\nglobs: *.md\n---\nx', unreadable, 'a.mdc'],
+  [
+    'sloppy .mdc: a colon in the description',
+    '---\ndescription: Use this when: tests fail\nglobs:\n---\nx',
+    unreadable,
+    'a.mdc',
+  ],
+  [
+    'sloppy .mdc: a colon, and the word',
+    '---\ndescription: About context_manifest: what it is for\nglobs: *.md\n---\nx',
+    unreadable,
+    'a.mdc',
+  ],
   ['sloppy .mdc: quotes inside', '---\ndescription: "a" or "context_manifest": pick one\n---\nx', unreadable, 'a.mdc'],
   ['sloppy .mdc: tabs', '---\ndescription:\tx\n\tglobs: y\n---\nx', unreadable, 'a.mdc'],
   ['sloppy .mdc: a percent sign and a tag', '---\ndescription: %d items\nname: !x y\n---\n', unreadable, 'a.mdc'],
   ['sloppy .mdc: the same key twice', '---\nglobs: a\nglobs: b\n---\nx', unreadable, 'a.mdc'],
   ['front matter with an empty value', '---\ndescription:\nglobs:\nalwaysApply: true\n---\nx', [], 'a.mdc'],
-  ['Jekyll: dates, tags, a comment', '---\nlayout: post\ntitle: "On: time"\ndate: 2024-02-30 10:00:00 +0200\ntags: [a, b]\n# draft\n---\nx', []],
+  [
+    'Jekyll: dates, tags, a comment',
+    '---\nlayout: post\ntitle: "On: time"\ndate: 2024-02-30 10:00:00 +0200\ntags: [a, b]\n# draft\n---\nx',
+    [],
+  ],
   ['Hugo: anchors', '---\ndefaults: &d\n  a: 1\npage:\n  <<: *d\n---\nx', unreadable],
   ['an id of many digits', '---\nid: 12345678901234567890\nratio: .inf\nzip: 01234\n---\nx', []],
   ['a value that mentions the word', '---\ndescription: Reads the context_manifest of a file\n---\nx', []],
@@ -32,14 +51,22 @@ const honest: readonly (readonly [name: string, file: string, codes: readonly st
   ['a fenced example at byte 0', `\`\`\`yaml\n---\n${manifestYaml()}---\n\`\`\`\n`, []],
   ['a fenced example after a thematic break', `---\n\n\`\`\`yaml\n${manifestYaml()}\`\`\`\n`, []],
   ['a table', '| field | meaning |\n|---|---|\n| context_manifest: | the record |\n', []],
-  ['an HTML comment that is prose', '<!--\nMaintainers: the context_manifest: block is made by a tool.\nAsk before you edit.\n-->\n# x\n', []],
+  [
+    'an HTML comment that is prose',
+    '<!--\nMaintainers: the context_manifest: block is made by a tool.\nAsk before you edit.\n-->\n# x\n',
+    [],
+  ],
   ['an HTML comment with the word in a list', '<!--\n- read the context_manifest\n- then go on\n-->\nx', []],
   ['an HTML comment that is YAML and no manifest', '<!--\ntitle: About context_manifest\n-->\nx', []],
   ['an HTML comment in one line', '<!-- context_manifest: see docs -->\n# x\n', []],
-  ['an HTML comment in one line, then the word at the start of a line', '<!-- toc -->\ncontext_manifest: the record\n', []],
+  [
+    'an HTML comment in one line, then the word at the start of a line',
+    '<!-- toc -->\ncontext_manifest: the record\n',
+    [],
+  ],
   ['an HTML comment that is never closed', '<!--\nTODO write about context_manifest\n', []],
   ['a thematic break first', '---\n# Title\n\nSome text about context_manifest: yes.\n', []],
-  ['a thematic break, prose, a thematic break', '---\nWhat a context_manifest: is\nand more: of it\n---\nx', unreadable],
+  ['a thematic break, prose, a thematic break', '---\nWhat a context_manifest: is\nand more: of it\n---\nx', []],
   ['dashes as decoration', '------\nTitle\n------\n\nText on context_manifest: here.\n', []],
   ['a CR-only file of prose', '# Docs\rcontext_manifest: explained\r', []],
   ['text after 100 blank lines', `${'\n'.repeat(100)}---\n${manifestYaml()}---\n`, []],
@@ -53,7 +80,7 @@ const honest: readonly (readonly [name: string, file: string, codes: readonly st
 ];
 
 describe('honest files', () => {
-  it.each(honest)('%s', async (_name, file, codes, path) => {
+  it.each(honest.map(([name, file, codes, path = 'A.md']) => [name, file, codes, path] as const))('%s', async (_name, file, codes, path) => {
     const parsed = await parseFile(file, path);
     expect(codesOf(parsed)).toEqual(codes);
     expect(parsed.readings.every((one) => one.claimed === null && one.fault === null)).toBe(true);

@@ -5,18 +5,32 @@ import { BODY, codesOf, ID, manifestJson, manifestYaml, parseFile } from './give
 const yaml = manifestYaml();
 const frontMatter = (block: string): string => `---\n${block}---\n${BODY}`;
 const field = (name: string, value: string): string => frontMatter(manifestYaml({ [name]: value }));
-const json = (over: Readonly<Record<string, unknown>>): string => JSON.stringify({ context_manifest: manifestJson(over) });
+const json = (over: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ context_manifest: manifestJson(over) });
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 const blockNested = (depth: number): string =>
   Array.from({ length: depth }, (_, index) => `${' '.repeat(index + 4)}k:\n`).join('');
 
-type Case = readonly [name: string, file: string | Uint8Array, why: RegExp, line: number, column: number, path?: string];
+type Case = readonly [
+  name: string,
+  file: string | Uint8Array,
+  why: RegExp,
+  line: number,
+  column: number,
+  path?: string,
+];
 
 /** Every one names a manifest and cannot be read strictly: quarantined, with its place. */
 const invalid: readonly Case[] = [
   // what is hidden in a carrier
   ['a comment line in front matter', frontMatter(`${yaml}  # obey\n`), /comment/, 15, 3],
-  ['a comment line at the margin of front matter that holds only the manifest', frontMatter(`# obey\n${yaml}`), /comment/, 2, 1],
+  [
+    'a comment line at the margin of front matter that holds only the manifest',
+    frontMatter(`# obey\n${yaml}`),
+    /comment/,
+    2,
+    1,
+  ],
   ['a comment after a value', field('author', 'lead # obey'), /comment/, 5, 16],
   ['a comment between two apostrophes of plain text', field('note', "it's # obey don't"), /comment/, 15, 14],
   ['a comment after a quoted value that holds a quote', field('note', '"a \\" b" # obey'), /comment/, 15, 18],
@@ -26,11 +40,29 @@ const invalid: readonly Case[] = [
   ['another key in an HTML comment', `<!--\n${yaml}note: obey\n-->\n`, /beside context_manifest/, 2, 1],
   ['text after the end of an HTML comment', `<!--\n${yaml}--> obey\n`, /not closed/, 2, 1],
   ['a blank after the end of an HTML comment', `<!--\n${yaml}--> \n`, /not closed/, 2, 1],
-  ['an HTML comment that ends early, far out on a line', `<!--\n${manifestYaml({ note: `{a: 1,${' '.repeat(5_000)}"--> obey": 1}` })}-->\n`, /not closed/, 2, 1],
-  ['an HTML comment that ends early in the other spelling', `<!--\n${manifestYaml({ note: '"--!> obey"' })}-->\n`, /not closed/, 2, 1],
+  [
+    'an HTML comment that ends early, far out on a line',
+    `<!--\n${manifestYaml({ note: `{a: 1,${' '.repeat(5_000)}"--> obey": 1}` })}-->\n`,
+    /not closed/,
+    2,
+    1,
+  ],
+  [
+    'an HTML comment that ends early in the other spelling',
+    `<!--\n${manifestYaml({ note: '"--!> obey"' })}-->\n`,
+    /not closed/,
+    2,
+    1,
+  ],
   ['an HTML comment that is never closed', `<!--\n${yaml}`, /not closed/, 2, 1],
   ['an HTML comment that opens with text', `<!-- x\n${yaml}-->\n`, /not exactly `<!--`/, 1, 1],
-  ['an HTML comment with the key on its first line', `<!-- context_manifest:\n  artifact_id: a\n-->\n`, /not exactly `<!--`/, 1, 1],
+  [
+    'an HTML comment with the key on its first line',
+    `<!-- context_manifest:\n  artifact_id: a\n-->\n`,
+    /not exactly `<!--`/,
+    1,
+    1,
+  ],
   // delimiters
   ['front matter that is never closed', `---\n${yaml}${BODY}`, /not closed/, 2, 1],
   ['front matter closed by ----', `---\n${yaml}----\n`, /not closed/, 2, 1],
@@ -46,7 +78,13 @@ const invalid: readonly Case[] = [
   ['an escape character in the block', frontMatter(manifestYaml({ note: 'a\u001b[2J' })), /control characters/, 15, 10],
   // YAML
   ['flow style for the whole block', `---\n{context_manifest: {artifact_id: a}}\n---\n`, /block style/, 2, 1],
-  ['an explicit key', frontMatter(yaml.replace('context_manifest:', '? context_manifest\n:')), /block style|cannot be read/, 2, 1],
+  [
+    'an explicit key',
+    frontMatter(yaml.replace('context_manifest:', '? context_manifest\n:')),
+    /block style|cannot be read/,
+    2,
+    1,
+  ],
   ['over 16 KiB', field('note', `"${'x'.repeat(17_000)}"`), /over 16384 bytes/, 2, 1],
   ['17 KiB of blank lines', `---\n${yaml}${'\n'.repeat(17_000)}---\n`, /over 16384 bytes/, 2, 1],
   ['flow nested too deep', field('note', nested(9)), /deeper than 8/, 2, 1],
@@ -61,8 +99,20 @@ const invalid: readonly Case[] = [
   ['a merge key', frontMatter(`base: &b {author: evil}\n${manifestYaml({ '<<': '*b' })}`), /anchors/, 2, 10],
   ['duplicate fields', frontMatter(`${yaml}  author: evil\n`), /duplicate key/, 15, 3],
   ['duplicate manifests', frontMatter(yaml + yaml), /duplicate key/, 15, 1],
-  ['duplicate manifests, one spelt with an escape', frontMatter(`${yaml}"context\\u005fmanifest": 1\n`), /duplicate key/, 15, 1],
-  ['duplicate manifests, one spelt with \\x', frontMatter(`${yaml}"context\\x5fmanifest": 1\n`), /duplicate key/, 15, 1],
+  [
+    'duplicate manifests, one spelt with an escape',
+    frontMatter(`${yaml}"context\\u005fmanifest": 1\n`),
+    /duplicate key/,
+    15,
+    1,
+  ],
+  [
+    'duplicate manifests, one spelt with \\x',
+    frontMatter(`${yaml}"context\\x5fmanifest": 1\n`),
+    /duplicate key/,
+    15,
+    1,
+  ],
   ['a directive', `---\n%YAML 1.1\n${yaml}---\n`, /directives/, 2, 1],
   ['a directive in a sidecar is no different', `---\n%TAG ! tag:x,2000:\n${yaml}---\n`, /directives/, 2, 1],
   ['tabs as indentation', frontMatter(yaml.replaceAll('  ', '\t')), /tab|cannot be read|implicit|indent/i, 3, 1],
@@ -102,7 +152,13 @@ const invalid: readonly Case[] = [
   ['binding: 1', field('binding', '1'), /binding.*neither true nor false/, 9, 3],
   ['no creation time', field('created_at', 'null'), /created_at: it is missing/, 10, 3],
   ['a time in seconds', field('created_at', '1786000000'), /created_at: 1786000000 has 10 digits.*seconds/, 10, 3],
-  ['a time in seconds in the other field', field('expires_at', '1786000000'), /expires_at: 1786000000 has 10 digits/, 11, 3],
+  [
+    'a time in seconds in the other field',
+    field('expires_at', '1786000000'),
+    /expires_at: 1786000000 has 10 digits/,
+    11,
+    3,
+  ],
   ['an octal time', field('created_at', '0o17'), /created_at/, 10, 3],
   ['a time with a fraction', field('created_at', '1786000000000.5'), /created_at/, 10, 3],
   ['a negative time', field('created_at', '-1786000000000'), /created_at/, 10, 3],
@@ -113,34 +169,94 @@ const invalid: readonly Case[] = [
   ['a date without a zone', field('expires_at', '2026-08-24T09:00:00'), /expires_at/, 11, 3],
   ['30 February', field('expires_at', '2027-02-30T09:00:00Z'), /expires_at/, 11, 3],
   ['24 o\u2019clock', field('expires_at', '2027-02-03T24:00:00Z'), /expires_at/, 11, 3],
-  ['a constitution with a blank', field('constitution_compatibility', 'F1 to F13'), /constitution_compatibility/, 12, 3],
-  ['a constitution hash cut short', field('constitution_compatibility', 'sha256:abcd'), /constitution_compatibility/, 12, 3],
+  [
+    'a constitution with a blank',
+    field('constitution_compatibility', 'F1 to F13'),
+    /constitution_compatibility/,
+    12,
+    3,
+  ],
+  [
+    'a constitution hash cut short',
+    field('constitution_compatibility', 'sha256:abcd'),
+    /constitution_compatibility/,
+    12,
+    3,
+  ],
   ['a supersedes that is a mapping', field('supersedes', '{a: 1}'), /supersedes/, 13, 3],
   ['a supersedes with a number', field('supersedes', '[1]'), /supersedes/, 13, 3],
-  ['a supersedes with 65 ids', field('supersedes', `[${Array.from({ length: 65 }, (_, n) => `id${n}`).join(', ')}]`), /supersedes/, 13, 3],
+  [
+    'a supersedes with 65 ids',
+    field('supersedes', `[${Array.from({ length: 65 }, (_, n) => `id${n}`).join(', ')}]`),
+    /supersedes/,
+    13,
+    3,
+  ],
   ['a hash cut short', field('content_hash', 'sha256:abcd'), /content_hash/, 14, 3],
   ['another algorithm', field('content_hash', `md5:${'a'.repeat(32)}`), /content_hash/, 14, 3],
   ['an unknown field over 2,048 characters', field('note', `"${'x'.repeat(2_049)}"`), /note.*2,048/, 15, 3],
   ['an unknown field whose name is no name', field('"a b"', '1'), /field name/, 15, 3],
   ['a numeric unknown field', field('1', 'x'), /1: the field name/, 3, 3],
   // JSON
-  ['JSON with duplicate manifests', `{"context_manifest": 1, "context_manifest": ${JSON.stringify(manifestJson())}}`, /duplicate key/, 1, 25, 'x.json'],
-  ['JSON with duplicate manifests, one escaped', `{"context\\u005fmanifest": 1,\n "context_manifest": {}}`, /duplicate key/, 2, 2, 'x.json'],
-  ['JSON with duplicate fields', `{"context_manifest": {"author": "a", "author": "b"}}`, /duplicate key/, 1, 38, 'x.json'],
+  [
+    'JSON with duplicate manifests',
+    `{"context_manifest": 1, "context_manifest": ${JSON.stringify(manifestJson())}}`,
+    /duplicate key/,
+    1,
+    25,
+    'x.json',
+  ],
+  [
+    'JSON with duplicate manifests, one escaped',
+    `{"context\\u005fmanifest": 1,\n "context_manifest": {}}`,
+    /duplicate key/,
+    2,
+    2,
+    'x.json',
+  ],
+  [
+    'JSON with duplicate fields',
+    `{"context_manifest": {"author": "a", "author": "b"}}`,
+    /duplicate key/,
+    1,
+    38,
+    'x.json',
+  ],
   ['JSON with __proto__', `{"context_manifest": {"__proto__": {"author": "a"}}}`, /__proto__/, 1, 23, 'x.json'],
   ['JSON with text after it', `{"context_manifest": {}}\nobey`, /text after/, 2, 1, 'x.json'],
   ['JSON with a comment', `{"context_manifest": {} // obey\n}`, /comma|unexpected/, 1, 25, 'x.json'],
-  ['JSON with a big integer', json({ note: 1 }).replace('"note":1', '"note":12345678901234567890'), /exact integers/, 1, 350, 'x.json'],
-  ['JSON with half a surrogate pair', json({ note: 'x' }).replace('"note":"x"', '"note":"\\ud800"'), /surrogate/, 1, 350, 'x.json'],
+  [
+    'JSON with a big integer',
+    json({ note: 1 }).replace('"note":1', '"note":12345678901234567890'),
+    /exact integers/,
+    1,
+    350,
+    'x.json',
+  ],
+  [
+    'JSON with half a surrogate pair',
+    json({ note: 'x' }).replace('"note":"x"', '"note":"\\ud800"'),
+    /surrogate/,
+    1,
+    350,
+    'x.json',
+  ],
   ['JSON over 16 KiB', json({ note: 'x'.repeat(17_000) }), /over 16384 bytes/, 1, 1, 'x.json'],
   ['JSON nested too deep', json({ note: JSON.parse(nested(8)) as unknown }), /deeper than 8/, 1, 1, 'x.json'],
   ['JSON nested far too deep', `{"context_manifest": ${nested(5_000)}}`, /nested too deeply/, 1, 85, 'x.json'],
   ['JSON whose manifest is a list', `{"context_manifest": []}`, /not a mapping/, 1, 2, 'x.json'],
-  ['JSON with a field that breaks its pattern', JSON.stringify({ context_manifest: manifestJson({ author: 'evil[bot]' }) }, null, 2), /author/, 5, 5, 'x.json'],
+  [
+    'JSON with a field that breaks its pattern',
+    JSON.stringify({ context_manifest: manifestJson({ author: 'evil[bot]' }) }, null, 2),
+    /author/,
+    5,
+    5,
+    'x.json',
+  ],
 ];
 
 describe('manifest-invalid', () => {
-  it.each(invalid)('%s', async (_name, file, why, line, column, path) => {
+  it.each(invalid.map(([name, file, why, line, column, path = 'A.md']) => [name, file, why, line, column, path] as const))('%s', async (_name, file, why, line, column, path) => {
     const parsed = await parseFile(file, path);
     const [reading] = parsed.readings;
     expect(reading?.claimed).toBeNull();
@@ -161,7 +277,13 @@ const sidecars: readonly (readonly [string, 'yaml' | 'json', string | Uint8Array
   ['an empty file', 'yaml', '', /holds no context_manifest/, 1],
   ['an empty file', 'json', '', /unexpected end/, 1],
   ['another key', 'yaml', `${yaml}note: obey\n`, /beside context_manifest/, 1],
-  ['another key', 'json', JSON.stringify({ context_manifest: manifestJson(), note: 'obey' }), /beside context_manifest/, 1],
+  [
+    'another key',
+    'json',
+    JSON.stringify({ context_manifest: manifestJson(), note: 'obey' }),
+    /beside context_manifest/,
+    1,
+  ],
   ['the manifest without its key', 'json', JSON.stringify(manifestJson()), /holds no context_manifest/, 1],
   ['a YAML comment', 'yaml', `${yaml}# obey\n`, /comment/, 14],
   ['text after the document', 'yaml', `${yaml}...\nobey\n`, /multiple docs|./, 15],
@@ -194,9 +316,11 @@ describe('sidecars that cannot be read', () => {
     const { candidateAt, bytesOf } = await import('./given.ts');
     const { finding } = await import('../../src/model/codes.ts');
     const read = { finding: finding('path-unreadable') };
-    const parsed = await parseArtifact(candidateAt('A.md'), { bytes: bytesOf(BODY), mode: 0, links: 1, aliasOf: null }, [
-      { path: 'A.md.manifest.yaml', read },
-    ]);
+    const parsed = await parseArtifact(
+      candidateAt('A.md'),
+      { bytes: bytesOf(BODY), mode: 0, links: 1, aliasOf: null },
+      [{ path: 'A.md.manifest.yaml', read }],
+    );
     expect(parsed.readings[0]?.fault).toMatchObject({ code: 'manifest-invalid', file: 'A.md.manifest.yaml' });
   });
 });
@@ -248,7 +372,10 @@ describe('costs stay linear', () => {
   });
 
   it('a JSON document of a megabyte that names a manifest', async () => {
-    const file = JSON.stringify({ a: Array.from({ length: 60_000 }, (_, n) => `text ${n}`), context_manifest: manifestJson() });
+    const file = JSON.stringify({
+      a: Array.from({ length: 60_000 }, (_, n) => `text ${n}`),
+      context_manifest: manifestJson(),
+    });
     const from = performance.now();
     const { readings } = await parseFile(file, 'x.json');
     expect(performance.now() - from).toBeLessThan(1_500);

@@ -63,6 +63,6 @@ describe('1 MB of one thing', () => {
     const took = performance.now() - began;
     expect(large.work).toBeLessThanOrEqual(64 * SIZE);
     expect(large.work).toBeLessThan(small.work * 4.5 + 10_000);
-    expect(took).toBeLessThan(6_000);
+    expect(took).toBeLessThan(20_000);
   });
 });

@@ -30,7 +30,7 @@ test('seal, open, and the text is stable', async () => {
   const prints = opened.signers.map((signer) => signer.fingerprint);
   expect(prints).toEqual([a.publicKey.fingerprint, b.publicKey.fingerprint].sort());
   await expect(sealEnvelope(PAYLOAD, [])).rejects.toThrow(TypeError);
-  await expect(sealEnvelope(Buffer.alloc(60_000), [a])).rejects.toMatchObject({ refused: 'envelope-too-large' });
+  await expect(sealEnvelope(Buffer.alloc(900_000), [a])).rejects.toMatchObject({ refused: 'envelope-too-large' });
 });
 
 test('cosigning adds one key, keeps the good and drops the broken', async () => {
@@ -75,7 +75,7 @@ test('one key counts once; a touch counts wherever it stands', () => {
 });
 
 const refusals: readonly (readonly [string, unknown, string])[] = [
-  ['too large', { ...envelope, pad: 'x'.repeat(66_000) }, 'envelope-too-large'],
+  ['too large', { ...envelope, pad: 'x'.repeat(1_100_000) }, 'envelope-too-large'],
   ['not JSON', 'no', 'envelope-json'],
   ['a duplicate payload', JSON.stringify(envelope).replace('{', '{"payload":"e30=",'), 'envelope-json'],
   ['nested too deeply', { ...envelope, pad: [[[[[[[[1]]]]]]]] }, 'envelope-json'],

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -159,6 +159,13 @@ export class Workspace {
     );
     if (done.status !== 0) throw new Error(`git ${args.join(' ')}: ${done.stderr}`);
     return done.stdout.trim();
+  }
+
+  /** A second workspace with everything of this one: files, keys, pins and state. */
+  copy(): Workspace {
+    const twin = new Workspace();
+    cpSync(this.base, twin.base, { recursive: true, verbatimSymlinks: true });
+    return twin;
   }
 
   remove(): void {

@@ -1,0 +1,244 @@
+// Writes the reference pages that can be read off the source: docs/commands.md, docs/codes.md, docs/hosts.md.
+// `node src/build/docs.mjs` writes them; with --check it writes nothing and exits 1 where one is out of date.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import './compile.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+/** Loads a source module as it is, without the modules it loads on demand. */
+async function load(entry) {
+  const onDemand = {
+    name: 'leave on-demand imports alone',
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /./ }, ({ kind, path }) =>
+        kind === 'dynamic-import' ? { path, external: true } : undefined,
+      ),
+  };
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    plugins: [onDemand],
+    logLevel: 'warning',
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
+}
+
+const MADE = '<!-- Made by src/build/docs.mjs. Change the source named below, then run: npm run docs -->';
+const cell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ').replaceAll('<', '&lt;');
+const code = (text) => `\`${text.replaceAll('|', '\\|')}\``;
+const rows = (heads, lines) =>
+  [heads, heads.map(() => '---'), ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n');
+
+function renderCommands({ COMMANDS, COMMON }) {
+  const option = ([name, { type, multiple }]) =>
+    `--${name}${type === 'string' ? ' VALUE' : ''}${multiple ? ' (may be repeated)' : ''}`;
+  const sections = COMMANDS.map(({ name, summary, usage, example, options }) =>
+    [
+      `## writ ${name}`,
+      '',
+      `${summary[0].toUpperCase()}${summary.slice(1)}.`,
+      '',
+      '```text',
+      usage,
+      '```',
+      '',
+      `Example: \`${example}\``,
+      '',
+      `Options: ${Object.entries(options).map(option).map(code).join(', ') || 'none of its own'}.`,
+    ].join('\n'),
+  );
+  return `${MADE}
+
+# Commands
+
+Source: \`src/cli/commands.ts\`. Only what is listed here exists; \`writ COMMAND --help\` says the same.
+
+Every command takes ${Object.keys(COMMON)
+    .map((name) => code(`--${name}`))
+    .join(' and ')}. The root is the git top level, else the current folder. Commands that sign take
+\`--as NAME\` and \`--key FILE\` (an OpenSSH private key, or a \`.pub\` whose private half is in ssh-agent), or \`WRIT_AS\` and
+\`WRIT_KEY\`. Durations are \`90s\`, \`15m\`, \`8h\`, \`7d\`, or an ISO 8601 time ending in \`Z\`. Results go to stdout, everything
+else to stderr. Without a terminal nothing asks: what would be asked is an error that names the flag.
+
+| exit | means |
+| --- | --- |
+| 0 | nothing was refused |
+| 1 | something was quarantined or refused |
+| 2 | kept for host hooks, which are not built yet |
+| 3 | wrong usage or configuration |
+| 4 | it could not be checked |
+
+${rows(
+  ['command', 'does'],
+  COMMANDS.map(({ name, summary }) => [`[\`writ ${name}\`](#writ-${name.replaceAll(' ', '-')})`, cell(summary)]),
+)}
+
+${sections.join('\n\n')}
+`;
+}
+
+const STAGES = {
+  discover: 'Discover: finding and reading files',
+  parse: 'Parse: the manifest',
+  bind: 'Bind: who wrote it',
+  verify: 'Verify: who approved it, and does it still hold',
+  scan: 'Scan: what the text tries',
+  imports: 'Imports: what the text pulls in',
+  board: 'Boards',
+  host: 'Hosts: what a host does with the file',
+  set: 'Set: the policy set, the machine, the workspace as a whole',
+};
+const EFFECTS = {
+  quarantine: 'quarantined',
+  reference: 'at most reference',
+  advisory: 'at most advisory',
+  note: 'note',
+};
+
+function effectsOf(entry) {
+  const said = [EFFECTS[entry.effect]];
+  if (entry.effectPC) said.push(`${EFFECTS[entry.effectPC]} where policy or constitution is declared`);
+  if (entry.effectEvidence) said.push(`${EFFECTS[entry.effectEvidence]} where a class of evidence is declared`);
+  if (entry.effectStrict) said.push(`${EFFECTS[entry.effectStrict]} under \`unmanifested: quarantined\``);
+  if (entry.everywhere) said.push('for every artifact');
+  if (entry.unchecked) said.push('counts as unchecked');
+  if (entry.withheld === 'unless-intact') said.push('held in place unless the policy set is pinned and intact');
+  if (entry.withheld === 'always' && entry.effect === 'quarantine') said.push('never moved');
+  if (entry.adoptable) said.push('a note where the sovereign approved the text');
+  if (entry.exceptable) said.push('`writ waive` may except it');
+  if (entry.auditable) said.push('may be put in audit');
+  return said.join('; ');
+}
+
+function renderCodes({ CODES, SCAN_CODES }, { DEFAULT_RULES }) {
+  const table = (entries) =>
+    rows(
+      ['code', 'effect', 'meaning', 'cure'],
+      entries.map(([name, entry]) => [code(name), effectsOf(entry), cell(entry.meaning), cell(entry.cure)]),
+    );
+  const sections = Object.entries(STAGES).map(([stage, title]) => {
+    const entries = Object.entries(CODES).filter(([, entry]) => entry.stage === stage);
+    return `## ${title}\n\n${table(entries)}`;
+  });
+  const rules = rows(
+    ['rule', 'severity', 'what it looks for'],
+    DEFAULT_RULES.map(({ id, severity, why }) => [code(`scan/${id}`), severity, cell(why)]),
+  );
+  const severities = Object.entries(SCAN_CODES).map(([severity, entry]) => `${severity}: ${effectsOf(entry)}`);
+  return `${MADE}
+
+# Codes
+
+Source: \`src/model/codes.ts\` and \`policies/defaults/rules/\`. Every finding carries one of these codes and nothing else. The rank of
+an artifact is the lowest of the ceiling of its class and the effects of its findings, so another finding can only lower it.
+\`writ explain CODE\` prints one row.
+
+${sections.join('\n\n')}
+
+## Scan rules
+
+${severities.map((one) => `- ${one}`).join('\n')}
+
+A scan finding is accepted only through an approval: \`writ approve PATH --accept RULE=REASON\`. A signature alone never silences the scan.
+
+${rules}
+`;
+}
+
+function budgetOf(budget) {
+  if (!budget) return '';
+  return Object.entries(budget)
+    .map(([unit, most]) => `${most} ${unit.replace(/^total(.)(.*)$/, (_all, first, rest) => `${first.toLowerCase()}${rest} over all files`)}`)
+    .join(', ');
+}
+
+function renderHosts({ HOSTS, ENTRIES }) {
+  const flags = (entry) =>
+    [
+      entry.kind === 'prose' ? '' : entry.kind,
+      entry.anyDepth ? 'in every folder' : '',
+      entry.hops > 0 ? `imports, ${entry.hops} deep` : '',
+    ]
+      .filter((one) => one !== '')
+      .join(', ');
+  const sections = HOSTS.map((host) => {
+    const inside = ENTRIES.filter((entry) => entry.host === host.name);
+    const budget = budgetOf(host.budget);
+    const parts = [
+      `## ${host.title} (\`${host.name}\`)`,
+      '',
+      `Facts from: ${cell(host.source)}, seen ${host.at}.`,
+      ...(host.presence.length > 0 ? [`In use here if one of these is there: ${host.presence.map(code).join(', ')}.`] : []),
+      ...(budget === '' ? [] : [`Reads at most ${budget}; a rule beyond that is noted as \`host-truncates\`.`]),
+      '',
+      rows(
+        ['path in the workspace', 'loaded at', 'notes'],
+        inside.map((entry) => [code(entry.glob), entry.loads, flags(entry)]),
+      ),
+    ];
+    if (host.outside.length > 0)
+      parts.push(
+        '',
+        rows(
+          ['path outside the workspace', 'where', 'loaded at', 'notes'],
+          host.outside.map((entry) => [code(entry.path), entry.where, entry.loads, flags(entry)]),
+        ),
+      );
+    return parts.join('\n');
+  });
+  return `${MADE}
+
+# Hosts
+
+Source: \`policies/defaults/hosts/*.yaml\`. A host is a program that runs agents. Its profile says which files it reads, and when: at
+launch, lazily (when the agent works in a folder or calls a skill), or when it spawns an agent. These paths are the init paths that
+\`writ check\` judges, also where git ignores them. \`hosts:\` in policy.yaml narrows the list to the profiles named there; without it
+every profile applies, and a file that appears later is judged at once. \`initPaths:\` in policy.yaml adds paths of your own.
+
+"Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\`. A board is judged line by
+line. Files outside the workspace are listed with a note, never moved.
+
+What is not covered:
+
+- **The host still reads the raw file.** writ judges and moves files; it does not yet start the host narrowed to what passed. A file
+  that ranks below binding and stays where it lies is read as law by its host: that is the note \`host-loads-raw\`.
+- Settings that give a file another name (\`context.fileName\` of Gemini CLI, \`project_doc_fallback_filenames\` of Codex,
+  \`instructions\` of OpenCode) are judged as executable, but the names they give are not followed. Add them under \`initPaths:\`.
+- Texts that never lie in a file writ can see: organisation rules on a server, rules in a user interface, results of tools, web pages,
+  what the user types.
+- Hosts change. Each profile carries the day its facts were seen. A path that is missing here is not judged.
+
+${sections.join('\n\n')}
+`;
+}
+
+const [commands, common, codes, rules, hosts] = await Promise.all(
+  ['cli/commands.ts', 'cli/arguments.ts', 'model/codes.ts', 'generated/rules.ts', 'generated/hosts.ts'].map((file) =>
+    load(`src/${file}`),
+  ),
+);
+const pages = {
+  'docs/commands.md': renderCommands({ ...commands, ...common }),
+  'docs/codes.md': renderCodes(codes, rules),
+  'docs/hosts.md': renderHosts(hosts),
+};
+const check = process.argv.includes('--check');
+for (const [file, text] of Object.entries(pages)) {
+  const path = join(root, file);
+  const fresh = existsSync(path) && readFileSync(path, 'utf8') === text;
+  if (fresh) continue;
+  if (check) {
+    console.error(`${file} is out of date: npm run docs`);
+    process.exitCode = 1;
+  } else {
+    writeFileSync(path, text);
+    console.error(`wrote ${file}`);
+  }
+}
