@@ -1,6 +1,9 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { followLinks } from './files/follow-links.ts';
 import { readOnce } from './files/read-once.ts';
 import type { Judgement, Request } from './gate.ts';
-import { checkoutKey } from './gather/recall.ts';
+import { checkoutKeys } from './gather/recall.ts';
 import { finding } from './model/codes.ts';
 import { escapePath } from './model/escaped.ts';
 import type { Finding } from './model/finding.ts';
@@ -55,9 +58,17 @@ export async function enact(judgement: Judgement, request: Request, actor: strin
       : [];
   const results: MoveResult[] = [];
   const findings: Finding[] = [];
+  const standing = new Set(
+    judgement.artifacts.filter((one) => one.disposition !== 'move').map((one) => one.evidence.parsed.candidate.path),
+  );
   for (const one of moving) {
     const { path } = one.evidence.parsed.candidate;
-    const moved = move(one, request);
+    const moved = standing.has(realFile(one, request) ?? '')
+      ? {
+          failed: `a link to a folder leads to it, and ${realFile(one, request)} stands under its own name`,
+          gone: false,
+        }
+      : move(one, request);
     if ('failed' in moved) {
       results.push({ path: escapePath(path), id: null, moved: moved.gone });
       if (!moved.gone)
@@ -73,11 +84,23 @@ export async function enact(judgement: Judgement, request: Request, actor: strin
   return { quarantine: results, findings };
 }
 
+/** The file behind a name that a link to a folder makes: to move that name would take the file itself away. Null for every other name, a link to a file included. */
+function realFile(one: Judged, request: Request): string | null {
+  const { candidate, aliasOf } = one.evidence.parsed;
+  if (aliasOf === null) return null;
+  const found = lstatSync(join(request.root.path, candidate.path), { throwIfNoEntry: false });
+  return found?.isSymbolicLink() === false ? aliasOf : null;
+}
+
 function move(one: Judged, request: Request): ReturnType<typeof quarantine> {
   const { parsed } = one.evidence;
+  const { path } = parsed.candidate;
+  // The file behind a link to a folder has a name of its own and is judged by that: taking it away by this one would evict it.
+  if (parsed.aliasOf !== null && isBehindLink(request, path))
+    return { failed: 'it lies behind a link to a folder: remove the link', gone: false };
   const bytes = parsed.bytes ?? new Uint8Array();
   return quarantine(request.root, {
-    path: parsed.candidate.path,
+    path,
     sha256: parsed.sha256 ?? '',
     bytes,
     mode: parsed.mode,
@@ -87,6 +110,13 @@ function move(one: Judged, request: Request): ReturnType<typeof quarantine> {
     writer: one.writer === null ? null : { principal: one.writer.principal, role: one.writer.role },
     sidecars: parsed.aliasOf === null ? parsed.readings.flatMap(sidecarOf) : [],
   });
+}
+
+function isBehindLink({ root }: Request, path: string): boolean {
+  const cut = path.lastIndexOf('/');
+  if (cut === -1) return false;
+  const folder = followLinks(root, path.slice(0, cut));
+  return !('path' in folder) || folder.path !== path.slice(0, cut);
 }
 
 function sidecarOf({
@@ -122,7 +152,7 @@ async function record(judgement: Judgement, request: Request, actor: string): Pr
 async function remember(store: Store, { set, proofs }: Judgement, request: Request): Promise<void> {
   const { workspace, version, floor, digest } = set;
   if (workspace === null || version === null || digest === null) return;
-  await store.checkouts.set(checkoutKey(request), workspace);
+  for (const key of checkoutKeys(request)) await store.checkouts.set(key, workspace);
   await store.floors.raise(workspace, { version, floor: floor ?? 1, digest });
   for (const one of set.revocations) {
     const permitted = one.signers.some((signer) => {

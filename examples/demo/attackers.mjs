@@ -38,7 +38,11 @@ export const ATTACKERS = [
     soon: true,
     plant(shop) {
       const until = new Date(Date.now() + 2_500).toISOString();
-      shop.must('orchestrator-1', ['write', 'BOOT_freeze.md', '--class', 'policy', '--expires', until], 'No deploys.\n');
+      shop.must(
+        'orchestrator-1',
+        ['write', 'BOOT_freeze.md', '--class', 'policy', '--expires', until],
+        'No deploys.\n',
+      );
       shop.must('lead', ['approve', 'BOOT_freeze.md', '--yes']);
       return Date.parse(until);
     },

@@ -54,7 +54,8 @@ function play() {
   const load = shop.writ(['load', '--host', 'claude-code']);
   if (load.exit !== 1) failed.push(`load ended in ${load.exit}, not 1`);
   const told = load.err.split('\n');
-  for (const line of told.filter((one) => /^writ: (moved|withheld) /.test(one))) say(`- ${line.slice('writ: '.length)}`);
+  for (const line of told.filter((one) => /^writ: (moved|withheld) /.test(one)))
+    say(`- ${line.slice('writ: '.length)}`);
   for (const { path, disposition } of attacked.artifacts.filter((one) => one.rank === 'quarantined')) {
     const moves = disposition === 'move';
     if (shop.has(path) === moves) failed.push(`${path} should ${moves ? 'have been moved' : 'still lie there'}`);
@@ -68,12 +69,15 @@ function play() {
   for (const word of ['Skip the tests', 'Push straight to main', 'im_start', 'Scouts decide', 'logs.example.test'])
     if (load.out.includes(word)) failed.push(`the boot context holds "${word}"`);
   const binding = load.out.slice(0, load.out.indexOf('\n## Advisory'));
-  if (!binding.includes('Prices are in cents.')) failed.push('AGENTS.md is not in the binding part of the boot context');
+  if (!binding.includes('Prices are in cents.'))
+    failed.push('AGENTS.md is not in the binding part of the boot context');
   if (binding.includes('500 euros')) failed.push('a superseded policy is in the binding part of the boot context');
 
   title('7. Result');
   const planted = ATTACKERS.filter((one) => one.path).length;
-  say(`${HONEST.length} honest texts, ${planted} planted attacks, ${ATTACKERS.length - planted} refused at the writer.`);
+  say(
+    `${HONEST.length} honest texts, ${planted} planted attacks, ${ATTACKERS.length - planted} refused at the writer.`,
+  );
   if (failed.length === 0) say('Every text has the rank it should have.');
 }
 
@@ -87,7 +91,9 @@ function expectAll(list) {
     if (verdicts.length !== 1) failed.push(`${nameOf(one)}: ${verdicts.length} verdicts instead of one`);
     else if (verdict.rank !== one.rank) failed.push(`${nameOf(one)}: ${verdict.rank}, expected ${one.rank}`);
     else if (one.code && !verdict.findings.some((found) => found.code === one.code))
-      failed.push(`${nameOf(one)}: no finding ${one.code}, only ${verdict.findings.map((found) => found.code).join(', ')}`);
+      failed.push(
+        `${nameOf(one)}: no finding ${one.code}, only ${verdict.findings.map((found) => found.code).join(', ')}`,
+      );
   }
   return { exit: ran.exit, artifacts };
 }

@@ -1,6 +1,7 @@
 import { matchesAny } from '../discover/globs.ts';
 import { type ArtifactClass, type Level, mayAuthor, mayClaim } from '../model/artifact-class.ts';
 import { CAP, effectOf, entryOf, finding } from '../model/codes.ts';
+import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
@@ -39,6 +40,13 @@ export function bind(evidence: Evidence, judging: Judging): Bound {
   const result = (writer: Writer | null, findings: readonly Finding[]): Bound =>
     ({ evidence, writer, findings }) as unknown as Bound;
   if (parsed.post) {
+    const { board } = parsed.post.predicate;
+    if (board !== parsed.candidate.path || parsed.post.workspace !== judging.set.workspace)
+      return result(null, [
+        finding('board-kind-unproven', {
+          message: `The signed line was made for ${escapePath(board)} in ${escapePath(parsed.post.workspace)}, not for this board: it loads as an observation.`,
+        }),
+      ]);
     const claims: Claims = {
       class: classOfKind(parsed.post.predicate.kind),
       level: 'T1',
@@ -95,7 +103,11 @@ function fromStatements(evidence: Evidence, judging: Judging, claims: Claims): r
   return evidence.authorship
     .filter(
       ({ predicate, subjects }) =>
-        subjects.some((subject) => (subject.name === parsed.candidate.path || subject.name === parsed.aliasOf) && subject.sha256 === contentSha256) &&
+        subjects.some(
+          (subject) =>
+            (subject.name === parsed.candidate.path || subject.name === parsed.aliasOf) &&
+            subject.sha256 === contentSha256,
+        ) &&
         predicate.artifactId === manifest.artifactId &&
         predicate.class === manifest.class &&
         predicate.level === manifest.level &&

@@ -1,6 +1,7 @@
 // Builds the command: data files into modules, then a small loader, one part for writ's own code and one for each large package.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -64,18 +65,21 @@ try {
       outfile: join(staging, `${name}.part.cjs`),
     });
   }
+  const ids = Object.fromEntries(['main', ...Object.keys(APART)].map((name) => [name, idOf(`${name}.part.cjs`)]));
   await build({
     ...common,
     bundle: false,
     banner: { js: '#!/usr/bin/env node' },
     footer: {},
     external: [],
+    define: { PART_IDS: JSON.stringify(ids) },
     entryPoints: ['src/build/loader.cjs'],
     outfile: join(staging, 'writ.cjs'),
   });
   chmodSync(join(staging, 'writ.cjs'), 0o755);
+  // Without compiled code the command works the same, only slower to start.
   const warmed = spawnSync(process.execPath, [join(root, 'src/build/warm.mjs'), staging], { stdio: 'inherit' });
-  if (warmed.status !== 0) throw new Error('the code cache could not be made');
+  if (warmed.status !== 0) process.stderr.write('build: no code was compiled ahead, see above\n');
   const old = join(root, 'node_modules', `.writ-old-${process.pid}`);
   try {
     renameSync(dist, old);
@@ -86,4 +90,11 @@ try {
   rmSync(old, { recursive: true, force: true });
 } finally {
   rmSync(staging, { recursive: true, force: true });
+}
+
+function idOf(file) {
+  return createHash('sha256')
+    .update(readFileSync(join(staging, file)))
+    .digest('hex')
+    .slice(0, 12);
 }

@@ -138,7 +138,7 @@ function renderCodes({ CODES, SCAN_CODES }, { DEFAULT_RULES }) {
 
 Source: \`src/model/codes.ts\` and \`policies/defaults/rules/\`. Every finding carries one of these codes and nothing else. The rank of
 an artifact is the lowest of the ceiling of its class and the effects of its findings, so another finding can only lower it.
-\`writ explain CODE\` prints one row.
+\`writ explain CODE\` prints one row. Cures that name \`writ exec\` or \`writ init --user\` name commands that are not built yet.
 
 ${sections.join('\n\n')}
 
@@ -155,7 +155,10 @@ ${rules}
 function budgetOf(budget) {
   if (!budget) return '';
   return Object.entries(budget)
-    .map(([unit, most]) => `${most} ${unit.replace(/^total(.)(.*)$/, (_all, first, rest) => `${first.toLowerCase()}${rest} over all files`)}`)
+    .map(
+      ([unit, most]) =>
+        `${most} ${unit.replace(/^total(.)(.*)$/, (_all, first, rest) => `${first.toLowerCase()}${rest} over all files`)}`,
+    )
     .join(', ');
 }
 
@@ -175,8 +178,10 @@ function renderHosts({ HOSTS, ENTRIES }) {
       `## ${host.title} (\`${host.name}\`)`,
       '',
       `Facts from: ${cell(host.source)}, seen ${host.at}.`,
-      ...(host.presence.length > 0 ? [`In use here if one of these is there: ${host.presence.map(code).join(', ')}.`] : []),
-      ...(budget === '' ? [] : [`Reads at most ${budget}; a rule beyond that is noted as \`host-truncates\`.`]),
+      ...(host.presence.length > 0
+        ? [`In use here if one of these is there: ${host.presence.map(code).join(', ')}.`]
+        : []),
+      ...(budget === '' ? [] : [`Reads at most ${budget}.`]),
       '',
       rows(
         ['path in the workspace', 'loaded at', 'notes'],
@@ -213,6 +218,7 @@ What is not covered:
   \`instructions\` of OpenCode) are judged as executable, but the names they give are not followed. Add them under \`initPaths:\`.
 - Texts that never lie in a file writ can see: organisation rules on a server, rules in a user interface, results of tools, web pages,
   what the user types.
+- What lies past the size a host reads is not pointed out yet.
 - Hosts change. Each profile carries the day its facts were seen. A path that is missing here is not judged.
 
 ${sections.join('\n\n')}

@@ -1,4 +1,4 @@
-// The command's first file: loads the parts beside it as V8 scripts, with the code V8 compiled at build time where it fits.
+// The command's first file: runs the parts beside it as V8 scripts, with the code V8 compiled at build time where it fits.
 'use strict';
 const { createHash } = require('node:crypto');
 const { readFileSync } = require('node:fs');
@@ -13,12 +13,12 @@ function load(name) {
   const known = parts.get(name);
   if (known !== undefined) return known.module.exports;
   const filename = join(__dirname, `${name}.part.cjs`);
-  const bytes = readFileSync(filename);
-  const cachedData = cacheOf(name, bytes);
+  const cachedData = compiledCode(name);
   // The build writes ASCII alone, so latin1 is exact and needs no decoding.
-  const script = new Script(bytes.latin1Slice(), cachedData === undefined ? { filename } : { filename, cachedData });
+  const source = readFileSync(filename, 'latin1');
+  const script = new Script(source, cachedData === null ? { filename } : { filename, cachedData });
   const module = { exports: {} };
-  parts.set(name, { script, module, bytes });
+  parts.set(name, { script, module });
   script.runInThisContext()(module.exports, requirePart, module);
   return module.exports;
 }
@@ -27,23 +27,27 @@ function requirePart(name) {
   return name.startsWith('part:') ? load(name.slice(5)) : require(name);
 }
 
-/** @returns what V8 compiled from exactly these bytes; undefined where there is nothing for this Node or it was changed. V8 itself refuses other versions and flags. */
-function cacheOf(name, bytes) {
+/**
+ * @returns what V8 compiled from this very part with this very Node, or null: then the part is compiled as ever. V8 refuses another version, other
+ * flags and another length by itself, but takes damaged bytes for code; so the digest is ours.
+ */
+function compiledCode(name) {
   try {
     const file = readFileSync(cacheFile(name));
     const data = file.subarray(DIGEST);
-    return digestOf(bytes, data).equals(file.subarray(0, DIGEST)) ? data : undefined;
+    return digestOf(data).equals(file.subarray(0, DIGEST)) ? data : null;
   } catch {
-    return undefined;
+    return null;
   }
 }
 
+/** The build puts in what each part is called by its content, so that code compiled from another build never fits. */
 function cacheFile(name) {
-  return join(__dirname, `${name}.${process.version}-${process.arch}.cache`);
+  return join(__dirname, `${name}.${PART_IDS[name]}.${process.version}-${process.arch}.cache`);
 }
 
-function digestOf(bytes, data) {
-  return createHash('sha256').update(bytes).update(data).digest();
+function digestOf(data) {
+  return createHash('sha256').update(data).digest();
 }
 
 if (require.main === module) load('main');

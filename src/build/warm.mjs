@@ -43,9 +43,9 @@ prepare();
 
 const { load, parts, cacheFile, digestOf } = createRequire(import.meta.url)(command);
 process.once('exit', () => {
-  for (const [name, { script, bytes }] of parts) {
+  for (const [name, { script }] of parts) {
     const data = script.createCachedData();
-    writeFileSync(cacheFile(name), Buffer.concat([digestOf(bytes, data), data]));
+    writeFileSync(cacheFile(name), Buffer.concat([digestOf(data), data]));
   }
 });
 process.chdir(root);

@@ -68,9 +68,13 @@ async function named(call: Call, workspace: Workspace): Promise<readonly Judged[
   const paths = toPaths(workspace, call.positionals);
   const judgement = await judge(toRequest(workspace, call, paths));
   // A link is approved through the file it leads to, which then names the link.
-  const targets = judgement.artifacts.flatMap(({ evidence }) => evidence.parsed.aliasOf ?? []).filter((one) => !paths.includes(one));
+  const targets = judgement.artifacts
+    .flatMap(({ evidence }) => evidence.parsed.aliasOf ?? [])
+    .filter((one) => !paths.includes(one));
   const direct = judgement.artifacts.filter(({ evidence }) => evidence.parsed.aliasOf === null);
-  return targets.length === 0 ? direct : [...direct, ...(await judge(toRequest(workspace, call, [...new Set(targets)]))).artifacts];
+  return targets.length === 0
+    ? direct
+    : [...direct, ...(await judge(toRequest(workspace, call, [...new Set(targets)]))).artifacts];
 }
 
 /** What was approved before with exactly these bytes, and runs out soon or has run out. */

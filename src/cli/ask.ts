@@ -5,7 +5,7 @@ import { UsageError } from './command.ts';
 export async function confirm(question: string, yes: boolean, flagName: string): Promise<void> {
   if (yes) return;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
-    throw new UsageError(`${question} Say so with ${flagName}: there is no terminal to ask on.`);
+    throw new UsageError(`there is no terminal to ask on: ${question} Say yes with ${flagName}`);
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await prompt.question(`${question} [y/N] `);

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { exists } from '../files/read-once.ts';
 import { judge } from '../gate.ts';
 import { DEFAULT_RULES } from '../generated/rules.ts';
 import { CEILING } from '../model/artifact-class.ts';
@@ -21,13 +23,17 @@ export async function explain(call: Call): Promise<Exit> {
   const workspace = openWorkspace(call);
   const [, path = subject, line] = /^(.*?)(?::(\d+))?$/.exec(subject) ?? [];
   const asked = toPath(workspace, path);
+  if (!exists(join(workspace.root.path, asked)))
+    throw new UsageError(
+      `${escapeText(subject, 200)} is neither a file here nor a code${suggestion(subject, Object.keys(CODES), '')}`,
+    );
   const judgement = await judge(toRequest(workspace, call, [asked]));
   const found = judgement.artifacts.filter(
     ({ evidence }) => line === undefined || evidence.parsed.line === Number(line),
   );
   if (found.length === 0)
     throw new UsageError(
-      `${escapeText(subject, 200)} is neither a file here nor a code${suggestion(subject, Object.keys(CODES), '')}`,
+      `${escapeText(subject, 200)} holds nothing to judge${line === undefined ? '' : ' at that line'}`,
     );
   if (format === 'json')
     await print(

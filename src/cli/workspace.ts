@@ -6,6 +6,7 @@ import type { Request } from '../gate.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
 import { type Instant, instantFromMs } from '../model/instant.ts';
 import type { Places } from '../model/settings.ts';
+import { pinFromEnvironment } from '../policy/pins.ts';
 import { type StateLocation, toStateLocation } from '../store/location.ts';
 import { type Call, flag, text, UsageError } from './command.ts';
 
@@ -31,6 +32,8 @@ export function openWorkspace(call: Call): Workspace {
   const state = toStateLocation(env.WRIT_STATE, env.XDG_STATE_HOME, home);
   refuseInside(root, config, 'WRIT_CONFIG');
   if (state.kind === 'sqlite') refuseInside(root, state.file, 'WRIT_STATE');
+  const pinned = env.WRIT_ROOT ? pinFromEnvironment(env.WRIT_ROOT) : null;
+  if (pinned !== null && 'fault' in pinned) throw new UsageError(pinned.fault);
   const now = instantFromMs(Date.now());
   if (now === null) throw new UsageError('the clock of this machine cannot be read');
   return {

@@ -6,7 +6,7 @@ import type { Instant } from '../model/instant.ts';
 import type { Exception, PolicySet } from '../model/policy.ts';
 import type { Judged, Parsed, Reading, Scanned } from '../model/stages.ts';
 import { sha256Hex } from '../sign/digest.ts';
-import { decide } from './decide.ts';
+import { type Case, decide } from './decide.ts';
 
 /** What a verdict takes from outside the artifact. */
 export interface Bench {
@@ -34,7 +34,7 @@ export function toJudged(scanned: Scanned, imports: readonly Finding[], { set, s
     ...imports,
     ...everywhere,
   ];
-  const decision = decide({
+  const of: Case = {
     declaredClass,
     findings,
     accepted: verified.accepted,
@@ -45,9 +45,12 @@ export function toJudged(scanned: Scanned, imports: readonly Finding[], { set, s
     intact: set.intact,
     movable: isMovable(parsed),
     ceilings: set.policy.classes,
-  });
+  };
+  const decision = decide(of);
+  // Executable configuration has no reference rank: approved or not used (overview.md, faces).
+  const executable = parsed.candidate.kind === 'executable' && decision.rank === 'reference';
   const judged = {
-    ...decision,
+    ...(executable ? decide({ ...of, findings: [...findings, finding('executes-unapproved')] }) : decision),
     evidence,
     declaredClass,
     writer: bound.writer,

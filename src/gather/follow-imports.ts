@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { importsOf, type ImportSyntax, mentionsOf, resolveImport } from '../discover/imports.ts';
+import { type ImportSyntax, importsOf, mentionsOf, resolveImport } from '../discover/imports.ts';
 import { nestedFolderOf } from '../discover/nested.ts';
 import { toRelative, type WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Candidate } from '../model/source.ts';
@@ -47,13 +47,23 @@ export async function followImports(following: Following): Promise<ReadonlyMap<s
   for (const importer of [...byPath.values()]) {
     const { importHops: hops, outside, path } = importer.candidate;
     if (hops === 0 || outside || importer.text === null) continue;
-    const reached = await reach(importer, (from) => findOf(from, hops === GEMINI_HOPS ? 'gemini' : 'claude'), following, budget);
+    const reached = await reach(
+      importer,
+      (from) => findOf(from, hops === GEMINI_HOPS ? 'gemini' : 'claude'),
+      following,
+      budget,
+    );
     if (reached.length > 0) facts.set(path, reached);
   }
   return facts;
 }
 
-async function reach(importer: Parsed, findOf: (from: Parsed) => readonly Found[], following: Following, budget: { left: number }): Promise<readonly ImportFact[]> {
+async function reach(
+  importer: Parsed,
+  findOf: (from: Parsed) => readonly Found[],
+  following: Following,
+  budget: { left: number },
+): Promise<readonly ImportFact[]> {
   const { byPath, take } = following;
   const reached = new Map<string, ImportFact>();
   let level: readonly { readonly from: Parsed; readonly at: Found | null }[] = [{ from: importer, at: null }];
@@ -79,18 +89,31 @@ async function reach(importer: Parsed, findOf: (from: Parsed) => readonly Found[
 function targetsIn(importer: Parsed, syntax: ImportSyntax, following: Following): readonly Found[] {
   const text = importer.text ?? '';
   const from = importer.aliasOf ?? importer.candidate.path;
-  const spelled = importsOf(text, syntax).flatMap((one) => locate(from, one.target, following, true).map((at) => ({ ...at, line: one.line, column: one.column })));
+  const spelled = importsOf(text, syntax).flatMap((one) =>
+    locate(from, one.target, following, true).map((at) => ({ ...at, line: one.line, column: one.column })),
+  );
   // A word behind an @ is an import only where a file of that name lies there; then the host opens it.
-  const mentioned = mentionsOf(text, syntax).flatMap((one) => locate(from, one.target, following, false).map((at) => ({ ...at, line: one.line, column: one.column })));
+  const mentioned = mentionsOf(text, syntax).flatMap((one) =>
+    locate(from, one.target, following, false).map((at) => ({ ...at, line: one.line, column: one.column })),
+  );
   return [...spelled, ...mentioned];
 }
 
 /** Where a target lies. A spelled path inside that is not there is missing; one outside that is not there is only a word. */
-function locate(importer: string, target: string, { root, home }: Following, spelled: boolean): readonly Pick<Found, 'path' | 'state'>[] {
+function locate(
+  importer: string,
+  target: string,
+  { root, home }: Following,
+  spelled: boolean,
+): readonly Pick<Found, 'path' | 'state'>[] {
   const resolved = resolveImport(importer, target);
   if ('path' in resolved) {
     const there = isFile(join(root.path, resolved.path));
-    return there ? [{ path: resolved.path, state: 'inside' }] : spelled ? [{ path: resolved.path, state: 'missing' }] : [];
+    return there
+      ? [{ path: resolved.path, state: 'inside' }]
+      : spelled
+        ? [{ path: resolved.path, state: 'missing' }]
+        : [];
   }
   const { outside } = resolved;
   const inHome = outside.startsWith('~/');
@@ -99,20 +122,31 @@ function locate(importer: string, target: string, { root, home }: Following, spe
   const inside = toRelative(root, absolute);
   if (inside !== null && inside !== '') return [{ path: inside, state: 'inside' }];
   // The user's own preferences under a host's folder are a documented use: they cap the importer, they do not condemn it.
-  return [{ path: outside, state: inHome && /^~\/\.(?:claude|gemini|codex|config)\//.test(outside) ? 'home' : 'escapes' }];
+  return [
+    { path: outside, state: inHome && /^~\/\.(?:claude|gemini|codex|config)\//.test(outside) ? 'home' : 'escapes' },
+  ];
 }
 
 function factOf(found: Found, place: Found, target: Parsed | undefined): ImportFact {
   const { line, column } = place;
   const fact = { path: found.path, line, column, sha256: null };
-  if (found.state === 'escapes' || target?.findings.some((one) => one.code === 'path-escapes-root')) return { ...fact, state: 'escapes' };
+  if (found.state === 'escapes' || target?.findings.some((one) => one.code === 'path-escapes-root'))
+    return { ...fact, state: 'escapes' };
   if (found.state === 'home') return { ...fact, state: 'home' };
   if (!target || target.sha256 === null) return { ...fact, state: 'missing' };
   return { ...fact, state: 'judged', sha256: target.sha256 };
 }
 
 function importedCandidate(root: WorkspaceRoot, path: string, importer: Candidate): Candidate {
-  return { path, kind: 'prose', uses: importer.uses, nested: importer.nested ?? nestedFolderOf(root.path, path), confusableWith: null, outside: false, importHops: 0 };
+  return {
+    path,
+    kind: 'prose',
+    uses: importer.uses,
+    nested: importer.nested ?? nestedFolderOf(root.path, path),
+    confusableWith: null,
+    outside: false,
+    importHops: 0,
+  };
 }
 
 function isFile(path: string): boolean {

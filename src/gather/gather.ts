@@ -3,16 +3,16 @@ import type { Repository } from '../git/repository.ts';
 import { finding } from '../model/codes.ts';
 import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
-import { outranks, ROLES } from '../model/role.ts';
+import { ROLES } from '../model/role.ts';
 import type { CommitProof, Evidence, ImportFact, Parsed } from '../model/stages.ts';
 import type { ApprovalPredicate, Statement } from '../model/statement.ts';
-import { matchesArtifact } from '../policy/approvals.ts';
+import { isTimed, matchesArtifact } from '../policy/approvals.ts';
 import { trace } from '../policy/identity.ts';
 import { gitBlobId, sha256Hex } from '../sign/digest.ts';
 import { dearmor, verifySshsig } from '../sign/sshsig.ts';
 import type { Proofs } from './proofs.ts';
 import { relatedApprovals } from './related.ts';
-import { type Settled, settle } from './settle.ts';
+import { type Settled, settle, type Weigh } from './settle.ts';
 
 export interface GatherInput {
   readonly parsed: readonly Parsed[];
@@ -29,10 +29,10 @@ export interface GatherInput {
 /** All the input and output that judging still needs; after this everything is pure (overview.md, the pipeline). */
 export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
   const { parsed, set, proofs } = input;
-  const settled = parsed.map((one) => ({ one, settled: settle(one, approvalsOf(one, proofs), set) }));
+  const settled = parsed.map((one) => ({ one, settled: settle(one, weigher(one, input), set) }));
   const commits = await commitProofs(settled, input);
   const ancestry = await sourceCommits(settled, input);
-  const duplicates = findDuplicates(settled, input);
+  const duplicates = findDuplicates(settled, commits, input);
   return settled.map(({ one, settled: found }) => {
     const { claimed } = found;
     const { path } = one.candidate;
@@ -77,11 +77,22 @@ function authorshipOf(one: Parsed, contentSha256: string, proofs: Proofs): Evide
 
 type Pair = { readonly one: Parsed; readonly settled: Settled };
 
-function approvalsOf(one: Parsed, proofs: Proofs): Proofs['approvals']['all'] {
-  if (one.readings.length < 2) return [];
-  return proofs.approvals.all.filter((standing) =>
-    standing.approval.subjects.some((subject) => subject.name === one.candidate.path),
-  );
+/** What stands behind a manifest of one file: an approval that stands, one that time alone keeps from standing, else the role of a proven writer. */
+function weigher(one: Parsed, { proofs, set, now }: GatherInput): Weigh {
+  const { path } = one.candidate;
+  return (claimed) => {
+    const approvals = proofs.approvals.all.filter((standing) => matchesArtifact(standing.approval, path, claimed));
+    if (approvals.some((standing) => standing.problem === null)) return APPROVED + 1;
+    if (approvals.some(isTimed)) return APPROVED;
+    const roles = authorshipOf(one, claimed.contentSha256, proofs)
+      .filter(({ predicate }) => predicate.manifestDigest === claimed.manifestDigest)
+      .flatMap(({ signers }) =>
+        signers.map(
+          ({ fingerprint }) => trace(set, proofs.spawns, fingerprint, 'writ', now)?.identity.role ?? 'unknown',
+        ),
+      );
+    return Math.max(0, ...roles.map((role) => ROLES.indexOf(role)));
+  };
 }
 
 /** Signed commits, asked of git once for all artifacts whose writer a commit could prove; not at all where no key may sign commits. */
@@ -148,7 +159,11 @@ async function sourceCommits(
  * Two artifacts with one id: whoever holds less proof gives way, so that a stray copy never lowers what is approved or
  * proven (hard rule 10). Names of the same file (aliases) are no duplicates.
  */
-function findDuplicates(settled: readonly Pair[], input: GatherInput): ReadonlyMap<Parsed, string> {
+function findDuplicates(
+  settled: readonly Pair[],
+  commits: ReadonlyMap<string, CommitProof>,
+  input: GatherInput,
+): ReadonlyMap<Parsed, string> {
   const byId = new Map<string, Pair[]>();
   for (const pair of settled) {
     const id = pair.settled.claimed?.manifest.artifactId;
@@ -160,9 +175,9 @@ function findDuplicates(settled: readonly Pair[], input: GatherInput): ReadonlyM
   const duplicates = new Map<Parsed, string>();
   for (const pairs of byId.values()) {
     if (pairs.length < 2) continue;
-    const held = pairs.map((pair) => ({ pair, weight: weightOf(pair, input) }));
+    const held = pairs.map((pair) => ({ pair, weight: weightOf(pair, commits, input) }));
     for (const { pair, weight } of held) {
-      if (weight === APPROVED) continue;
+      if (weight > APPROVED) continue;
       const rival = held.find(
         (other) => other.pair !== pair && other.weight >= weight && fileOf(other.pair) !== fileOf(pair),
       );
@@ -178,24 +193,21 @@ function fileOf({ one }: Pair): string {
   return `${one.aliasOf ?? one.candidate.path}:${one.line ?? ''}`;
 }
 
-function weightOf({ one, settled }: Pair, { proofs, set, now }: GatherInput): number {
+function weightOf({ one, settled }: Pair, commits: ReadonlyMap<string, CommitProof>, input: GatherInput): number {
   const { claimed } = settled;
   if (!claimed) return 0;
-  const { path } = one.candidate;
-  if (
-    proofs.approvals.all.some(
-      (standing) => standing.problem === null && matchesArtifact(standing.approval, path, claimed),
-    )
-  )
-    return APPROVED;
-  const roles = (proofs.authorship.get(`${path} ${claimed.contentSha256}`) ?? [])
-    .filter((one) => one.predicate.manifestDigest === claimed.manifestDigest)
-    .flatMap((one) =>
-      one.signers.map(
-        (signer) => trace(set, proofs.spawns, signer.fingerprint, 'writ', now)?.identity.role ?? 'unknown',
-      ),
-    );
-  return roles.reduce((most, role) => (outranks(role, ROLES[most] ?? 'unknown') ? ROLES.indexOf(role) : most), 0);
+  const commit = one.line === null ? commits.get(one.candidate.path) : undefined;
+  return Math.max(weigher(one, input)(claimed), commit?.sameBlob ? commitWeight(commit, input) : 0);
+}
+
+/** A commit proves no more than policy.yaml grants its signer: agents commit with the keys of people. */
+function commitWeight({ fingerprint }: CommitProof, { set, proofs, now }: GatherInput): number {
+  const signer = trace(set, proofs.spawns, fingerprint, 'git', now);
+  if (signer === null) return 0;
+  const { perPrincipal, authorship } = set.policy.commits;
+  const { principal, role } = signer.identity;
+  const granted = perPrincipal.has(principal) ? (perPrincipal.get(principal) ?? null) : authorship;
+  return granted === null ? 0 : Math.min(ROLES.indexOf(granted), ROLES.indexOf(role));
 }
 
 function differsInLineEndings(content: string, wanted: string | null, found: string): boolean {

@@ -7,8 +7,8 @@ import type { Finding } from '../model/finding.ts';
 import { type Bytes, type Candidate, type ReadResult, wasRead } from '../model/source.ts';
 import type { ImportFact, Parsed } from '../model/stages.ts';
 import { parseBoard, type RawLine } from '../parse/board.ts';
-import { followImports } from './follow-imports.ts';
 import { parseArtifact, type SidecarRead, unread } from '../parse/parse.ts';
+import { followImports } from './follow-imports.ts';
 
 /** Largest sidecar, bytes; the manifest inside is capped far below. */
 const SIDECAR_BYTES = 65_536;
@@ -65,7 +65,11 @@ async function readFile(input: ReadInput, candidate: Candidate): Promise<Parsed>
 function readSidecars(input: ReadInput, path: string, aliasOf: string | null): readonly SidecarRead[] {
   const laid = [`${path}.manifest.yaml`, `${path}.manifest.json`].filter((name) => input.overlay.has(name));
   const names = [...new Set([...laid, ...(input.sidecars.get(path) ?? sidecarsBeside(input.root.path, path))])];
-  if (names.length > 0) return names.map((name) => ({ path: name, read: readOnce(input.root, name, SIDECAR_BYTES) }));
+  if (names.length > 0)
+    return names.map((name) => ({
+      path: name,
+      read: input.overlay.get(name) ?? readOnce(input.root, name, SIDECAR_BYTES),
+    }));
   return aliasOf === null
     ? []
     : sidecarsBeside(input.root.path, aliasOf).map((name) => ({

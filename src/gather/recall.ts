@@ -56,6 +56,11 @@ export function checkoutKey(input: Pick<RecallInput, 'root' | 'repository'>): st
   return input.repository?.commonDir ?? input.root.path;
 }
 
+/** Every key a checkout is remembered by, the one that counts first: its clone, then its folder, so that taking `.git` away forgets nothing. */
+export function checkoutKeys(input: Pick<RecallInput, 'root' | 'repository'>): readonly string[] {
+  return [...new Set([checkoutKey(input), input.root.path])];
+}
+
 async function recallState(
   input: RecallInput,
   pins: Pins,
@@ -76,7 +81,8 @@ async function recallState(
     const tail = await store.ledger.tail();
     if (mark !== null && (tail?.seq ?? 0) < mark.rows)
       return unavailable(`it holds ${tail?.seq ?? 0} decisions, and the pins remember ${mark.rows}`);
-    const checkout = await store.checkouts.get(checkoutKey(input));
+    let checkout: string | null = null;
+    for (const key of checkoutKeys(input)) checkout ??= await store.checkouts.get(key);
     if (workspace === null) return { remembered: { ...NOTHING_REMEMBERED, checkout }, findings: [] };
     const floor = (await store.floors.get(workspace))?.floor ?? 0;
     const revocations = new Map(

@@ -3,7 +3,6 @@ import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { PolicySet } from '../model/policy.ts';
 import type { Claimed, Parsed, Reading } from '../model/stages.ts';
-import { matchesArtifact, type Standing } from '../policy/approvals.ts';
 
 /** Which manifest speaks for a text, and what settling on it found. */
 export interface Settled {
@@ -12,11 +11,15 @@ export interface Settled {
   readonly findings: readonly Finding[];
 }
 
+/** How much proof stands behind a manifest; 0 is none. */
+export type Weigh = (claimed: Claimed) => number;
+
 /**
- * Settles on one manifest. Two are ambiguous and refused, unless a standing approval matches exactly one of them: then a
- * sidecar somebody dropped beside it is refused alone, and the approved text keeps its rank (hard rule 10).
+ * Settles on one manifest. Two are ambiguous and refused, unless one has more proof behind it than every other: then a
+ * sidecar somebody dropped beside it is refused alone, and the proven text keeps its rank (hard rule 10). The same manifest
+ * in two sidecars is one manifest.
  */
-export function settle(parsed: Parsed, approvals: readonly Standing[], set: PolicySet): Settled {
+export function settle(parsed: Parsed, weigh: Weigh, set: PolicySet): Settled {
   const { candidate, line, post } = parsed;
   const notes = parsed.readings.flatMap((reading) => (reading.claimed || reading.fault ? [] : reading.notes));
   const real = parsed.readings.filter((reading) => reading.claimed !== null || reading.fault !== null);
@@ -39,13 +42,16 @@ export function settle(parsed: Parsed, approvals: readonly Standing[], set: Poli
       strays: [],
       findings: [...notes, ...only.notes, ...(only.fault ? [only.fault] : [])],
     };
-  const approved = real.filter(
-    ({ claimed }) =>
-      claimed !== null &&
-      approvals.some((one) => one.problem === null && matchesArtifact(one.approval, candidate.path, claimed)),
+  const weights = real.map(({ claimed }) => (claimed === null ? 0 : weigh(claimed)));
+  const most = Math.max(...weights);
+  const proven = most === 0 ? [] : real.filter((_reading, index) => weights[index] === most);
+  const [winner] = proven;
+  const isOne = proven.every(
+    (one) =>
+      one.claimed?.manifestDigest === winner?.claimed?.manifestDigest &&
+      one.claimed?.contentSha256 === winner?.claimed?.contentSha256,
   );
-  const [winner] = approved;
-  if (winner && approved.length === 1) {
+  if (winner && isOne) {
     return {
       claimed: winner.claimed,
       strays: real.filter((reading) => reading !== winner && reading.sidecar !== null),

@@ -72,7 +72,9 @@ function isProse(one: Judged): boolean {
 /** A link to a file that loads at the same rank says nothing new. */
 function isSaidAlready(one: Judged, all: readonly Judged[]): boolean {
   const { aliasOf } = one.evidence.parsed;
-  return aliasOf !== null && all.some((other) => other.evidence.parsed.candidate.path === aliasOf && other.rank === one.rank);
+  return (
+    aliasOf !== null && all.some((other) => other.evidence.parsed.candidate.path === aliasOf && other.rank === one.rank)
+  );
 }
 
 function isFor(one: Judged, hosts: readonly string[] | null): boolean {

@@ -37,21 +37,24 @@ export function standingOf(
   now: Instant,
 ): Standing {
   const { predicate } = approval;
-  const nobody: Identity = { principal: predicate.approver, role: 'unknown', scopes: [], chain: [] };
-  const traced = approval.signers
-    .map((signer) => ({ signer, found: trace(set, spawns, signer.fingerprint, 'writ', now) }))
-    .find(({ found }) => found !== null && found.identity.principal === predicate.approver);
-  const found = traced?.found;
-  if (!traced || !found || found.faults.length > 0)
-    return {
+  let first: Standing | null = null;
+  // The approver may have signed with several keys: one that stands is enough.
+  for (const signer of approval.signers) {
+    const found = trace(set, spawns, signer.fingerprint, 'writ', now);
+    if (!found || found.faults.length > 0 || found.identity.principal !== predicate.approver) continue;
+    const approver = found.identity;
+    const problem = permission(approval, approver, signer.userPresent, set) ?? timing(approval, found, set, now);
+    if (problem === null) return { approval, approver, problem: null, why: '' };
+    first ??= { approval, approver, problem: problem.code, why: problem.why };
+  }
+  return (
+    first ?? {
       approval,
-      approver: nobody,
+      approver: { principal: predicate.approver, role: 'unknown', scopes: [], chain: [] },
       problem: 'approval-unproven',
       why: `no known key of ${predicate.approver} signed it`,
-    };
-  const approver = found.identity;
-  const problem = permission(approval, approver, traced.signer.userPresent, set) ?? timing(approval, found, set, now);
-  return { approval, approver, problem: problem?.code ?? null, why: problem?.why ?? '' };
+    }
+  );
 }
 
 /** @returns whether an approval was given for exactly this artifact: path, bytes, id, class, level and manifest all match. */
@@ -71,7 +74,12 @@ export function matchesArtifact(approval: Statement<ApprovalPredicate>, path: st
  * The memory of what may bind where (overview.md, approvals): approvals that stand, and those that stood once and have
  * run out or were revoked. A lapsed one approves nothing, but the version it replaced does not come back by itself.
  */
-export function liveApprovals(standings: readonly Standing[], set: PolicySet, spawns: SpawnIndex, now: Instant): readonly LiveApproval[] {
+export function liveApprovals(
+  standings: readonly Standing[],
+  set: PolicySet,
+  spawns: SpawnIndex,
+  now: Instant,
+): readonly LiveApproval[] {
   return standings.flatMap(({ approval, approver, problem }) => {
     const { predicate, issuedAt, payloadDigest, subjects } = approval;
     if (problem !== null && problem !== 'approval-expired') return [];
@@ -137,9 +145,12 @@ export function replaces(successor: LiveApproval, earlier: LiveApproval): boolea
   );
 }
 
-/** @returns whether the approver of a successor could have approved what it replaces. */
-export function mayReplace(successor: LiveApproval, earlier: LiveApproval): boolean {
-  return mayApprove(successor.approver.role, earlier.class, earlier.level);
+/** @returns whether the approver of a successor could have approved what it replaces: its class, its level and its path. */
+export function mayReplace({ approver }: LiveApproval, earlier: LiveApproval): boolean {
+  return (
+    mayApprove(approver.role, earlier.class, earlier.level) &&
+    approver.scopes.every((scope) => matchesAny(earlier.path, scope))
+  );
 }
 
 /** @returns the approvals of classes that can bind which nothing live has replaced: what must be there (`binding-missing`). */

@@ -6,6 +6,7 @@ import type { AllowedKey, Identity, PrincipalEntry } from '../model/principal.ts
 import { outranks, type Role } from '../model/role.ts';
 import type { SpawnPredicate, Statement } from '../model/statement.ts';
 import { parsePublicKey } from '../sign/public-key.ts';
+import { collides, foremost } from './standing-spawns.ts';
 
 /** Longest chain of spawn records below a principal (overview.md, spawn records). */
 const MAX_LINKS = 3;
@@ -51,10 +52,22 @@ export function indexSpawns(links: readonly SpawnLink[]): SpawnIndex {
   return { byKey, byActor };
 }
 
+/** One link of a chain, from the first principal down. */
+interface Step {
+  readonly name: string;
+  readonly role: Role;
+  readonly fingerprint: string;
+}
+
+interface Found {
+  readonly traced: Traced;
+  readonly steps: readonly Step[];
+}
+
 /**
  * Traces a key to a principal of allowed_signers, or through spawn records to one. Never asks what a text says of itself.
  * @param namespace the SSHSIG namespace the signature was made in: `writ`, or `git` for commits.
- * @returns null where the key belongs to nobody known here.
+ * @returns null where the key belongs to nobody known here, or was revoked.
  */
 export function trace(
   set: PolicySet,
@@ -63,14 +76,18 @@ export function trace(
   namespace: 'writ' | 'git',
   now: Instant,
 ): Traced | null {
-  const traced = identify(set, spawns, fingerprint, namespace, now);
-  if (!traced || !isRevoked(set, spawns, traced, fingerprint, now)) return traced;
+  const found = identify(set, spawns, fingerprint, namespace, now);
+  if (!found) return null;
+  const { traced, steps } = found;
+  const revoked = steps.find((_step, index) => isRevoked(set, spawns, steps, index, now));
+  if (!revoked) return traced;
   if (traced.entry !== null) return null;
   const { identity } = traced;
+  const why = revoked.name === identity.principal ? 'it was revoked' : `${revoked.name}, above it, was revoked`;
   return {
     ...traced,
     identity: { ...identity, role: 'unknown' },
-    faults: [...traced.faults, broken(identity.principal, 'it was revoked')],
+    faults: [...traced.faults, broken(identity.principal, why)],
   };
 }
 
@@ -80,40 +97,39 @@ function identify(
   fingerprint: string,
   namespace: 'writ' | 'git',
   now: Instant,
-): Traced | null {
+): Found | null {
   if (!set.intact) return null;
   const key = keyOf(set, fingerprint, namespace, now);
   if (key) return principalOf(set, key, now);
-  const links = namespace === 'writ' ? (spawns.byKey.get(fingerprint) ?? []) : [];
-  const [link] = links;
-  return link ? actorOf(set, spawns, link, links.length > 1, now) : null;
+  const link = namespace === 'writ' ? foremost(set, spawns.byKey.get(fingerprint) ?? [], spawns, now) : null;
+  return link ? actorOf(set, spawns, link, now) : null;
 }
 
-/** Whether a standing revocation names this key, this identity, or anyone above it in its chain. */
-function isRevoked(set: PolicySet, spawns: SpawnIndex, traced: Traced, fingerprint: string, now: Instant): boolean {
+/** Whether a standing revocation names this link of the chain, by its name or by the key it acted with. */
+function isRevoked(set: PolicySet, spawns: SpawnIndex, steps: readonly Step[], index: number, now: Instant): boolean {
+  const step = steps[index];
   return set.revocations.some(({ predicate, signers }) => {
     const named =
-      (predicate.publicKey !== null && parsePublicKey(predicate.publicKey)?.fingerprint === fingerprint) ||
-      (predicate.actor !== null && traced.identity.chain.includes(predicate.actor));
+      (predicate.publicKey !== null && parsePublicKey(predicate.publicKey)?.fingerprint === step?.fingerprint) ||
+      (predicate.actor !== null && predicate.actor === step?.name);
+    // Whoever signed it is not asked whether they were revoked later: denial beats (style.md 9).
     return (
       named &&
-      signers.some((signer) =>
-        mayRevoke(identify(set, spawns, signer.fingerprint, 'writ', now), traced, predicate.actor),
-      )
+      signers.some((signer) => mayRevoke(identify(set, spawns, signer.fingerprint, 'writ', now)?.traced, steps, index))
     );
   });
 }
 
 /** The sovereign may revoke anyone, an approver orchestrators and specialists, a parent its spawns (formats.md, statements). */
-function mayRevoke(by: Traced | null, target: Traced, actor: string | null): boolean {
+function mayRevoke(by: Traced | undefined, steps: readonly Step[], index: number): boolean {
   if (!by || by.faults.length > 0) return false;
   const { principal, role } = by.identity;
-  if (role === 'sovereign') return true;
-  const { chain } = target.identity;
-  const named = actor === null ? chain.length - 1 : chain.indexOf(actor);
-  const parent = chain.indexOf(principal);
-  if (parent !== -1 && parent < named) return true;
-  return role === 'approver' && outranks('approver', target.identity.role);
+  const target = steps[index]?.role ?? 'sovereign';
+  return (
+    role === 'sovereign' ||
+    steps.slice(0, index).some((above) => above.name === principal) ||
+    (role === 'approver' && outranks('approver', target))
+  );
 }
 
 function keyOf(set: PolicySet, fingerprint: string, namespace: string, now: Instant): AllowedKey | null {
@@ -131,76 +147,71 @@ function windowOf(key: AllowedKey, now: Instant): KeyWindow {
   return key.validBefore !== null && now >= key.validBefore ? 'closed' : 'open';
 }
 
-function principalOf(set: PolicySet, key: AllowedKey, now: Instant): Traced | null {
-  const entry = set.policy.principals.get(key.principal);
+function principalOf(
+  set: PolicySet,
+  key: AllowedKey,
+  now: Instant,
+): (Found & { readonly entry: PrincipalEntry }) | null {
+  const { principal, fingerprint } = key;
+  const entry = set.policy.principals.get(principal);
   if (!entry) return null;
-  const window = windowOf(key, now);
-  const identity: Identity = {
-    principal: key.principal,
-    role: entry.role,
-    scopes: entry.paths ? [entry.paths] : [],
-    chain: [key.principal],
-  };
-  return { identity, window, entry, faults: [] };
+  const { role, paths } = entry;
+  const identity: Identity = { principal, role, scopes: paths ? [paths] : [], chain: [principal] };
+  const traced: Traced = { identity, window: windowOf(key, now), entry, faults: [] };
+  return { traced, entry, steps: [{ name: principal, role, fingerprint }] };
 }
 
-function actorOf(set: PolicySet, spawns: SpawnIndex, leaf: SpawnLink, sharedKey: boolean, now: Instant): Traced {
+function actorOf(set: PolicySet, spawns: SpawnIndex, leaf: SpawnLink, now: Instant): Found {
   const faults: Finding[] = [];
-  const names: string[] = [];
+  const steps: Step[] = [];
   const scopes: (readonly string[])[] = [];
-  let role: Role = leaf.statement.predicate.role;
-  let link = leaf;
-  let linkRole: Role = role;
-  if (sharedKey) faults.push(finding('spawn-collision', { message: 'Two spawn records name the same key.' }));
-  for (let depth = 1; ; depth += 1) {
+  for (let link = leaf; ; ) {
     const { predicate, issuedAt, signers } = link.statement;
-    names.unshift(predicate.actor);
+    const { actor, role, parent } = predicate;
+    steps.unshift({ name: actor, role, fingerprint: link.fingerprint });
     if (predicate.paths.length > 0) scopes.push(predicate.paths);
     faults.push(...lifeFaults(set, link, now));
-    if (isSomebody(set, link) || (spawns.byActor.get(predicate.actor)?.length ?? 0) > 1) {
-      faults.push(
-        finding('spawn-collision', {
-          message: `The spawn record of ${predicate.actor} reuses a name or key that is already somebody.`,
-        }),
-      );
-    }
-    const parents = signers.map(({ fingerprint }) => ({ fingerprint, key: keyOf(set, fingerprint, 'writ', now) }));
-    const principal = parents
-      .map(({ key }) => (key ? principalOf(set, key, now) : null))
-      .find((found) => found?.identity.principal === predicate.parent);
+    if (isSomebody(set, link) || collides(set, spawns, link, now)) faults.push(collision(actor));
+    const principal = signers
+      .map(({ fingerprint }) => keyOf(set, fingerprint, 'writ', now))
+      .map((key) => (key ? principalOf(set, key, now) : null))
+      .find((found) => found?.traced.identity.principal === parent);
     if (principal) {
-      if (principal.window !== 'open' || principal.entry?.departed !== null)
-        faults.push(broken(predicate.actor, 'its parent\u2019s key is not valid now'));
-      if (outranks(linkRole, principal.identity.role)) faults.push(widened(predicate.actor));
-      names.unshift(predicate.parent);
-      scopes.push(...principal.identity.scopes);
+      const { traced, entry } = principal;
+      if (traced.window !== 'open' || entry.departed !== null)
+        faults.push(broken(actor, 'its parent\u2019s key is not valid now'));
+      if (outranks(role, traced.identity.role)) faults.push(widened(actor));
+      steps.unshift(...principal.steps);
+      scopes.push(...traced.identity.scopes);
       break;
     }
-    const upper = (spawns.byActor.get(predicate.parent) ?? []).find((candidate) =>
+    const uppers = (spawns.byActor.get(parent) ?? []).filter((candidate) =>
       signers.some((signer) => signer.fingerprint === candidate.fingerprint),
     );
-    if (!upper || depth >= MAX_LINKS || names.includes(predicate.parent)) {
-      faults.push(
-        broken(
-          predicate.actor,
-          upper ? `the chain is longer than ${MAX_LINKS} links` : 'its parent is nobody known here',
-        ),
-      );
+    const upper = foremost(set, uppers, spawns, now);
+    const isCircle = steps.some((step) => step.name === parent);
+    if (!upper || isCircle || steps.length >= MAX_LINKS) {
+      const tooLong = isCircle ? 'the chain is a circle' : `the chain is longer than ${MAX_LINKS} links`;
+      faults.push(broken(actor, upper ? tooLong : 'its parent is nobody known here'));
       break;
     }
-    const above = upper.statement.predicate;
-    if (outranks(linkRole, above.role) || predicate.expiresAt > above.expiresAt || issuedAt < upper.statement.issuedAt)
-      faults.push(widened(predicate.actor));
-    linkRole = above.role;
+    const above = upper.statement;
+    if (
+      outranks(role, above.predicate.role) ||
+      predicate.expiresAt > above.predicate.expiresAt ||
+      issuedAt < above.issuedAt
+    )
+      faults.push(widened(actor));
     link = upper;
   }
-  if (faults.length > 0) role = 'unknown';
-  return {
-    identity: { principal: leaf.statement.predicate.actor, role, scopes, chain: names },
-    window: 'open',
-    entry: null,
-    faults: distinct(faults),
+  const { actor, role } = leaf.statement.predicate;
+  const identity: Identity = {
+    principal: actor,
+    role: faults.length > 0 ? 'unknown' : role,
+    scopes,
+    chain: steps.map((step) => step.name),
   };
+  return { traced: { identity, window: 'open', entry: null, faults: distinct(faults) }, steps };
 }
 
 function lifeFaults(set: PolicySet, link: SpawnLink, now: Instant): readonly Finding[] {
@@ -218,6 +229,12 @@ function isSomebody(set: PolicySet, link: SpawnLink): boolean {
     set.policy.principals.has(actor) ||
     set.keys.some((key) => key.principal === actor || key.fingerprint === link.fingerprint)
   );
+}
+
+function collision(actor: string): Finding {
+  return finding('spawn-collision', {
+    message: `The spawn record of ${actor} reuses a name or key that is already somebody.`,
+  });
 }
 
 function broken(actor: string, why: string): Finding {

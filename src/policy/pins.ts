@@ -60,7 +60,7 @@ export async function readPins(places: PinPlaces): Promise<Pins | { readonly fau
     ...system.pins,
     ...user.pins.filter((pin) => !system.pins.some((first) => first.workspace === pin.workspace)),
   ];
-  const given = places.environment === null ? null : fromEnvironment(places.environment);
+  const given = places.environment === null ? null : pinFromEnvironment(places.environment);
   if (given !== null && 'fault' in given) return given;
   if (given && !pins.some((pin) => pin.workspace === given.workspace)) pins.push(given);
   const strict = system.enforcement ?? user.enforcement ?? 'enforce';
@@ -190,7 +190,8 @@ function isFolder(value: unknown): value is string {
   );
 }
 
-function fromEnvironment(text: string): Pin | { readonly fault: string } {
+/** Reads `WRIT_ROOT`. @returns the pin it stands for, or how it has to be spelled. */
+export function pinFromEnvironment(text: string): Pin | { readonly fault: string } {
   const cut = text.lastIndexOf('=SHA256:');
   const workspace = text.slice(0, Math.max(0, cut));
   const root = text.slice(cut + 1);

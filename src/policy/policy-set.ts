@@ -196,13 +196,17 @@ async function assemble(
   const here = readStatements(root, `${dir}/revocations`, 'revocation', workspace);
   found.push(...here.findings);
   if (!here.whole)
-    found.push(finding('revocation-missing', { message: `${dir}/revocations cannot be read whole: a revocation may be gone.` }));
+    found.push(
+      finding('revocation-missing', { message: `${dir}/revocations cannot be read whole: a revocation may be gone.` }),
+    );
   const revocations = [...here.statements];
   const present = new Set(revocations.map((statement) => statement.payloadDigest));
   for (const statement of known) {
     if (present.has(statement.payloadDigest)) continue;
     revocations.push(statement);
-    found.push(missing(`${statement.predicate.by}\u2019s revocation ${statement.payloadDigest.slice(0, 16)}`, dir, true));
+    found.push(
+      missing(`${statement.predicate.by}\u2019s revocation ${statement.payloadDigest.slice(0, 16)}`, dir, true),
+    );
   }
   // Listed by the set or remembered here, and the text of it nowhere: it cannot be applied, so nobody is proven.
   const applied = new Set(revocations.map((statement) => statement.payloadDigest));

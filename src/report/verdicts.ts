@@ -146,8 +146,10 @@ export function exitOf(judgement: Judgement, strict: boolean): 0 | 1 | 4 {
   const { artifacts, findings, set, enforcement } = judgement;
   const { quarantined, unchecked } = summaryOf(artifacts);
   const pinned = set.root !== 'unpinned' || set.findings.some((one) => one.code === 'policy-unsigned');
+  // Where the machine could not look nobody is proven, and what is withheld for that alone was not refused (overview.md, state).
+  const blind = findings.some((one) => one.code === 'state-unavailable' || one.code === 'constitution-unavailable');
   const refused =
-    quarantined > 0 ||
+    (blind ? artifacts.some((one) => one.disposition === 'move') : quarantined > 0) ||
     (pinned && findings.some((one) => SET_REFUSALS.has(one.code))) ||
     findings.some((one) => one.code === 'approval-removed');
   const below = strict && (artifacts.some(isDemoted) || findings.some((one) => one.code === 'binding-missing'));

@@ -34,42 +34,51 @@ function buildIndex(rules: readonly Rule[]): LiteralIndex {
   const lists = [...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])];
   const { classes, count } = classesOf(lists);
   const room = 1 + lists.reduce((sum, literals) => sum + literals.reduce((units, one) => units + one.length, 0), 0);
-  const Table = room > 65535 ? Uint32Array : Uint16Array;
-  // Rows are states, columns classes; 0 is the start, so in the tree it means "no way on".
-  const table = new Table(room * count);
-  const ways: { readonly cls: number; readonly to: number }[][] = [[]];
-  const found: (number[] | null)[] = [null];
+  const Wide = room > 65535 ? Uint32Array : Uint16Array;
+  // A tree of literals first: each state with its first child, its next sibling and the class that leads to it; 0 is the root and no child.
+  const child = new Wide(room);
+  const sibling = new Wide(room);
+  const leads = new Uint8Array(room);
+  // The root has most children by far.
+  const starts = new Wide(count);
+  const found: (readonly number[] | null)[] = [null];
   for (let index = 0; index < lists.length; index++) {
     for (const literal of lists[index] as readonly string[]) {
       let state = 0;
       for (let i = 0; i < literal.length; i++) {
         const cls = classes[literal.charCodeAt(i)] as number;
-        const at = state * count + cls;
-        if (table[at] === 0) {
-          const to = found.push(null) - 1;
-          table[at] = to;
-          ways.push([]);
-          ways[state]?.push({ cls, to });
+        let next = (state === 0 ? starts[cls] : child[state]) as number;
+        while (next !== 0 && leads[next] !== cls) next = sibling[next] as number;
+        if (next === 0) {
+          next = found.push(null) - 1;
+          leads[next] = cls;
+          sibling[next] = child[state] as number;
+          child[state] = next;
+          if (state === 0) starts[cls] = next;
         }
-        state = table[at] as number;
+        state = next;
       }
       found[state] = withRules(found[state], [index]);
     }
   }
-  // Breadth first, so that the row a state falls back to is whole before it is copied.
-  const fallback = new Table(found.length);
-  const queue: number[] = [0];
-  for (let head = 0; head < queue.length; head++) {
+  // Rows are states, columns classes. Breadth first, so that the row a state falls back to is whole before it is copied.
+  const table = new Wide(found.length * count);
+  const fallback = new Wide(found.length);
+  const queue = new Wide(found.length);
+  let tail = 1;
+  for (let head = 0; head < tail; head++) {
     const state = queue[head] as number;
     const row = state * count;
     const back = (fallback[state] as number) * count;
     if (state !== 0) table.copyWithin(row, back, back + count);
-    for (const { cls, to } of ways[state] ?? []) {
-      const elsewhere = state === 0 ? 0 : (table[row + cls] as number);
-      table[row + cls] = to;
-      fallback[to] = elsewhere;
-      found[to] = withRules(found[to], found[elsewhere]);
-      queue.push(to);
+    for (let next = child[state] as number; next !== 0; next = sibling[next] as number) {
+      const at = row + (leads[next] as number);
+      const elsewhere = table[at] as number;
+      table[at] = next;
+      fallback[next] = elsewhere;
+      found[next] = withRules(found[next], found[elsewhere]);
+      queue[tail] = next;
+      tail += 1;
     }
   }
   const isEnd = Uint8Array.from(found, (list) => (list === null ? 0 : 1));
@@ -111,9 +120,12 @@ function classesOf(lists: readonly (readonly string[])[]): { readonly classes: U
   return { classes, count };
 }
 
-function withRules(list: number[] | null | undefined, more: readonly number[] | null | undefined): number[] | null {
+function withRules(
+  list: readonly number[] | null | undefined,
+  more: readonly number[] | null | undefined,
+): readonly number[] | null {
   if (!more) return list ?? null;
-  return list ? [...new Set([...list, ...more])] : [...more];
+  return list ? [...new Set([...list, ...more])] : more;
 }
 
 function widen(windows: (Windows | null)[], rule: number, at: number, length: number): void {

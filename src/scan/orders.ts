@@ -2,7 +2,7 @@ import type { Structure } from './contexts.ts';
 
 // Verbs that open an order and seldom open a changelog line or a to-do item.
 const ORDER_VERBS = new Set(
-  "always never use run prefer keep avoid ensure follow read verify validate treat ask stop wait limit consult respect obey assume refuse reject require restrict escalate confirm adhere include maintain document consider test log monitor apply respond begin start review see set do don\u2019t don't return write make only store place define explain describe choose provide implement open create submit call put let give name include report commit sign encrypt sanitize rotate deny separate enforce establish design perform".split(
+  "always never add check update remove explain configure protect scan pin treat mark keep pass use run prefer keep avoid ensure follow read verify validate treat ask stop wait limit consult respect obey assume refuse reject require restrict escalate confirm adhere include maintain document consider test log monitor apply respond begin start review see set do don\u2019t don't return write make only store place define explain describe choose provide implement open create submit call put let give name include report commit sign encrypt sanitize rotate deny separate enforce establish design perform".split(
     ' ',
   ),
 );

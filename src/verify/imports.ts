@@ -36,7 +36,13 @@ export function checkImports(
           message: `It imports ${named}, which is not there or could not be read.`,
         }),
       ];
-    if (one.state === 'home') return [finding('import-unapproved', { ...place, message: `It imports ${named} from the home of whoever runs it, which no approval covers.` })];
+    if (one.state === 'home')
+      return [
+        finding('import-unapproved', {
+          ...place,
+          message: `It imports ${named} from the home of whoever runs it, which no approval covers.`,
+        }),
+      ];
     const imported = rankOf(one.path);
     if (imported === null || !isBelow(imported, rank)) return [];
     if (imported !== 'quarantined' && covered.has(`${one.path} ${one.sha256}`)) return [];

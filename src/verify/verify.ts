@@ -25,7 +25,7 @@ export function verify(bound: Bound, verifying: Verifying): Verified {
   const approval = claimed ? weighApprovals(evidence, claimed, verifying) : null;
   const findings: Finding[] = [];
   if (parsed.bytes !== null) {
-    findings.push(...checkRevoked(evidence, verifying));
+    findings.push(...checkRevoked(evidence, verifying, bound.writer !== null || (approval?.standing.length ?? 0) > 0));
     if (parsed.candidate.kind === 'document' && set.documents.get(parsed.candidate.path) !== parsed.sha256) {
       findings.push(
         finding('approval-missing', {
@@ -73,7 +73,11 @@ function documentApprovers(evidence: Evidence, set: PolicySet): readonly string[
     .sort();
 }
 
-function checkRevoked(evidence: Evidence, { set, spawns, now }: Verifying): readonly Finding[] {
+/**
+ * @param proven somebody is proven to have written or approved it. Only then do its class and level weigh: a claim must not lift
+ * a text out of the reach of whoever revoked it (hard rule 6).
+ */
+function checkRevoked(evidence: Evidence, { set, spawns, now }: Verifying, proven: boolean): readonly Finding[] {
   const { parsed, claimed } = evidence;
   const digests = [parsed.sha256, claimed?.contentSha256].filter(
     (digest): digest is string => typeof digest === 'string',
@@ -81,8 +85,8 @@ function checkRevoked(evidence: Evidence, { set, spawns, now }: Verifying): read
   const target = {
     artifactId: claimed?.manifest.artifactId ?? null,
     digests,
-    class: claimed?.manifest.class ?? null,
-    level: claimed?.manifest.level ?? ('T1' as const),
+    class: proven ? (claimed?.manifest.class ?? null) : null,
+    level: proven ? (claimed?.manifest.level ?? 'T1') : ('T1' as const),
   };
   const revocation = evidence.revocations.find((one) => revokesArtifact(one, target, set, spawns, now));
   return revocation

@@ -1,6 +1,6 @@
-import { attacks, only } from './attack.ts';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codes } from '../support/workspace.ts';
+import { attacks, only } from './attack.ts';
 import { approve, DAY, governed, honest, lay, place, resign, revoke } from './forge.ts';
 
 const Q = 'quarantined';
@@ -8,77 +8,118 @@ const Q = 'quarantined';
 attacks('approvals that do not carry', governed, [
   {
     name: 'an approver approves T3',
-    path: 'prompts/t3.md', code: 'approver-not-permitted', rank: Q,
+    path: 'prompts/t3.md',
+    code: 'approver-not-permitted',
+    rank: Q,
     make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/t3.md', { by: 'f13', level: 'T3' })),
   },
   {
     name: 'an approver approves a constitution',
-    path: 'prompts/constitution.md', code: 'approver-not-permitted', rank: Q,
+    path: 'prompts/constitution.md',
+    code: 'approver-not-permitted',
+    rank: Q,
     make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/constitution.md', { class: 'constitution' })),
   },
   {
     name: 'an approver approves outside its paths',
-    path: 'prompts/scope.md', code: 'approver-not-permitted', rank: Q,
+    path: 'prompts/scope.md',
+    code: 'approver-not-permitted',
+    rank: Q,
     make: async (ws) => approve(ws, 'pay', await lay(ws, 'prompts/scope.md', { approvedBy: 'pay' })),
   },
   {
     name: 'the same approver within its paths binds',
-    path: 'services/pay/AGENTS.md', code: null, rank: 'binding',
+    path: 'services/pay/AGENTS.md',
+    code: null,
+    rank: 'binding',
     make: async (ws) => approve(ws, 'pay', await lay(ws, 'services/pay/AGENTS.md', { approvedBy: 'pay' })),
   },
   {
     name: 'an approval that has run out',
-    path: 'prompts/ran-out.md', code: 'approval-expired', rank: 'reference',
-    make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/ran-out.md'), { issuedAt: Date.now() - 9 * DAY, expiresAt: Date.now() - DAY }),
+    path: 'prompts/ran-out.md',
+    code: 'approval-expired',
+    rank: 'reference',
+    make: async (ws) =>
+      approve(ws, 'lead', await lay(ws, 'prompts/ran-out.md'), {
+        issuedAt: Date.now() - 9 * DAY,
+        expiresAt: Date.now() - DAY,
+      }),
   },
   {
     name: 'an approval without an end',
-    path: 'prompts/endless.md', code: 'approval-too-long', rank: 'reference',
+    path: 'prompts/endless.md',
+    code: 'approval-too-long',
+    rank: 'reference',
     make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/endless.md'), { expiresAt: null }),
   },
   {
     name: 'an approval that runs over maxDays',
-    path: 'prompts/too-long.md', code: 'approval-too-long', rank: 'reference',
-    make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/too-long.md'), { expiresAt: Date.now() + 400 * DAY }),
+    path: 'prompts/too-long.md',
+    code: 'approval-too-long',
+    rank: 'reference',
+    make: async (ws) =>
+      approve(ws, 'lead', await lay(ws, 'prompts/too-long.md'), { expiresAt: Date.now() + 400 * DAY }),
   },
   {
     name: 'a back-dated approval that reaches further than maxDays',
-    path: 'prompts/back-dated.md', code: 'approval-too-long', rank: 'reference',
-    make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/back-dated.md'), { issuedAt: Date.now() - 300 * DAY, expiresAt: Date.now() + 90 * DAY }),
+    path: 'prompts/back-dated.md',
+    code: 'approval-too-long',
+    rank: 'reference',
+    make: async (ws) =>
+      approve(ws, 'lead', await lay(ws, 'prompts/back-dated.md'), {
+        issuedAt: Date.now() - 300 * DAY,
+        expiresAt: Date.now() + 90 * DAY,
+      }),
   },
   {
     name: 'an approval dated in the future',
-    path: 'prompts/future.md', code: 'approval-not-yet-valid', rank: 'reference',
+    path: 'prompts/future.md',
+    code: 'approval-not-yet-valid',
+    rank: 'reference',
     make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/future.md'), { issuedAt: Date.now() + DAY }),
   },
   {
     name: 'expires_at of the manifest has passed, whatever was approved',
-    path: 'prompts/expired.md', code: 'expired', rank: 'reference',
+    path: 'prompts/expired.md',
+    code: 'expired',
+    rank: 'reference',
     make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/expired.md', { expiresAt: Date.now() - DAY })),
   },
   {
     name: 'a valid approval, but approved_by names another',
-    path: 'prompts/wrong-name.md', code: 'approval-unproven', rank: Q,
+    path: 'prompts/wrong-name.md',
+    code: 'approval-unproven',
+    rank: Q,
     make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/wrong-name.md', { approvedBy: 'f13' })),
   },
   {
     name: 'written under another constitution',
-    path: 'prompts/other-law.md', code: 'constitution-mismatch', rank: 'advisory',
-    make: async (ws) => approve(ws, 'lead', await lay(ws, 'prompts/other-law.md', { constitution: `sha256:${'0'.repeat(64)}` })),
+    path: 'prompts/other-law.md',
+    code: 'constitution-mismatch',
+    rank: 'advisory',
+    make: async (ws) =>
+      approve(ws, 'lead', await lay(ws, 'prompts/other-law.md', { constitution: `sha256:${'0'.repeat(64)}` })),
   },
   {
     name: 'a garbage file among the approvals changes nothing',
-    path: 'prompts/beside-garbage.md', code: null, rank: 'binding',
+    path: 'prompts/beside-garbage.md',
+    code: null,
+    rank: 'binding',
     make: async (ws) => {
       await honest(ws, 'prompts/beside-garbage.md');
-      ws.put('policies/approvals/garbage.dsse.json', '{"payloadType":"application/vnd.in-toto+json","payload":"AA==","signatures":[]}');
+      ws.put(
+        'policies/approvals/garbage.dsse.json',
+        '{"payloadType":"application/vnd.in-toto+json","payload":"AA==","signatures":[]}',
+      );
       ws.put(`policies/approvals/${'a'.repeat(64)}-0123456789abcdef.dsse.json`, Buffer.from([0, 255, 254]));
       ws.put('policies/authorship/deep.dsse.json', '['.repeat(50_000));
     },
   },
   {
     name: 'an approver replaces a policy of the sovereign at T3',
-    path: 'prompts/takes-over.md', code: 'supersedes-higher-authority', rank: Q,
+    path: 'prompts/takes-over.md',
+    code: 'supersedes-higher-authority',
+    rank: Q,
     make: async (ws) => {
       const law = await lay(ws, 'prompts/law-t3.md', { by: 'f13', level: 'T3', approvedBy: 'f13' });
       await approve(ws, 'f13', law, { issuedAt: Date.now() - 60_000 });
@@ -86,10 +127,18 @@ attacks('approvals that do not carry', governed, [
       await approve(ws, 'lead', next, { replaces: [law.manifest.artifactId] });
     },
   },
-  { name: 'and what it tried to replace still binds', path: 'prompts/law-t3.md', code: null, rank: 'binding', make: () => undefined },
+  {
+    name: 'and what it tried to replace still binds',
+    path: 'prompts/law-t3.md',
+    code: null,
+    rank: 'binding',
+    make: () => undefined,
+  },
   {
     name: 'a superseded version restored',
-    path: 'prompts/restored.md', code: 'superseded', rank: 'reference',
+    path: 'prompts/restored.md',
+    code: 'superseded',
+    rank: 'reference',
     make: async (ws) => {
       const first = await lay(ws, 'prompts/restored.md');
       await approve(ws, 'lead', first, { issuedAt: Date.now() - 60_000 });
@@ -100,28 +149,53 @@ attacks('approvals that do not carry', governed, [
   },
   {
     name: 'an unapproved file claims to supersede the binding one',
-    path: 'prompts/usurper.md', code: 'approval-missing', rank: Q,
+    path: 'prompts/usurper.md',
+    code: 'approval-missing',
+    rank: Q,
     make: async (ws) => {
       const { manifest } = await honest(ws, 'prompts/usurped.md');
       await lay(ws, 'prompts/usurper.md', { supersedes: [manifest.artifactId], approvedBy: null });
     },
   },
-  { name: 'and the binding one still binds', path: 'prompts/usurped.md', code: null, rank: 'binding', make: () => undefined },
+  {
+    name: 'and the binding one still binds',
+    path: 'prompts/usurped.md',
+    code: null,
+    rank: 'binding',
+    make: () => undefined,
+  },
   {
     name: 'an unapproved copy with the same artifact id',
-    path: 'prompts/duplicate.md', code: 'artifact-id-duplicate', rank: 'reference',
+    path: 'prompts/duplicate.md',
+    code: 'artifact-id-duplicate',
+    rank: 'reference',
     make: async (ws) => {
       const { manifest } = await honest(ws, 'prompts/original.md');
       await lay(ws, 'prompts/duplicate.md', { by: null, class: 'guidance', id: manifest.artifactId, approvedBy: null });
     },
   },
-  { name: 'and the original still binds', path: 'prompts/original.md', code: null, rank: 'binding', make: () => undefined, without: ['artifact-id-duplicate'] },
+  {
+    name: 'and the original still binds',
+    path: 'prompts/original.md',
+    code: null,
+    rank: 'binding',
+    make: () => undefined,
+    without: ['artifact-id-duplicate'],
+  },
   {
     name: 'a stranger copies the id of proven guidance, which keeps its rank',
-    path: 'prompts/guide.md', code: null, rank: 'advisory', without: ['artifact-id-duplicate'],
+    path: 'prompts/guide.md',
+    code: null,
+    rank: 'advisory',
+    without: ['artifact-id-duplicate'],
     make: async (ws) => {
       const { manifest } = await lay(ws, 'prompts/guide.md', { class: 'guidance', approvedBy: null });
-      await lay(ws, 'prompts/guide-copy.md', { by: null, class: 'guidance', id: manifest.artifactId, approvedBy: null });
+      await lay(ws, 'prompts/guide-copy.md', {
+        by: null,
+        class: 'guidance',
+        id: manifest.artifactId,
+        approvedBy: null,
+      });
     },
   },
 ]);
@@ -129,12 +203,17 @@ attacks('approvals that do not carry', governed, [
 attacks('revocations', governed, [
   {
     name: 'a revoked policy, by its id',
-    path: 'prompts/revoked.md', code: 'revoked', rank: Q,
-    make: async (ws) => revoke(ws, 'lead', { artifactId: (await honest(ws, 'prompts/revoked.md')).manifest.artifactId }),
+    path: 'prompts/revoked.md',
+    code: 'revoked',
+    rank: Q,
+    make: async (ws) =>
+      revoke(ws, 'lead', { artifactId: (await honest(ws, 'prompts/revoked.md')).manifest.artifactId }),
   },
   {
     name: 'a revoked text that gives itself a new id',
-    path: 'prompts/new-id.md', code: 'revoked', rank: Q,
+    path: 'prompts/new-id.md',
+    code: 'revoked',
+    rank: Q,
     make: async (ws) => {
       const { digest, content } = await honest(ws, 'prompts/old-id.md');
       await revoke(ws, 'lead', { digest });
@@ -143,7 +222,9 @@ attacks('revocations', governed, [
   },
   {
     name: 'revoked bytes copied without any manifest',
-    path: 'prompts/bare-copy.md', code: 'revoked', rank: Q,
+    path: 'prompts/bare-copy.md',
+    code: 'revoked',
+    rank: Q,
     make: async (ws) => {
       const { digest, content } = await honest(ws, 'prompts/to-copy.md');
       await revoke(ws, 'lead', { digest });
@@ -152,26 +233,46 @@ attacks('revocations', governed, [
   },
   {
     name: 'revoked bytes that claim a level above the one who revoked them',
-    path: 'prompts/above.md', code: 'revoked', rank: Q,
+    path: 'prompts/above.md',
+    code: 'revoked',
+    rank: Q,
     make: async (ws) => {
       const { digest, content } = await honest(ws, 'prompts/to-raise.md');
       await revoke(ws, 'lead', { digest });
-      await lay(ws, 'prompts/above.md', { by: null, author: 'f13', class: 'guidance', level: 'T3', approvedBy: null, content });
+      await lay(ws, 'prompts/above.md', {
+        by: null,
+        author: 'f13',
+        class: 'guidance',
+        level: 'T3',
+        approvedBy: null,
+        content,
+      });
     },
   },
   {
     name: 'a revocation by a stranger changes nothing',
-    path: 'prompts/stranger.md', code: null, rank: 'binding', without: ['revoked'],
-    make: async (ws) => revoke(ws, 'mallory', { artifactId: (await honest(ws, 'prompts/stranger.md')).manifest.artifactId }),
+    path: 'prompts/stranger.md',
+    code: null,
+    rank: 'binding',
+    without: ['revoked'],
+    make: async (ws) =>
+      revoke(ws, 'mallory', { artifactId: (await honest(ws, 'prompts/stranger.md')).manifest.artifactId }),
   },
   {
     name: 'a revocation by a specialist changes nothing',
-    path: 'prompts/by-spec.md', code: null, rank: 'binding', without: ['revoked'],
-    make: async (ws) => revoke(ws, 'spec', { artifactId: (await honest(ws, 'prompts/by-spec.md')).manifest.artifactId }),
+    path: 'prompts/by-spec.md',
+    code: null,
+    rank: 'binding',
+    without: ['revoked'],
+    make: async (ws) =>
+      revoke(ws, 'spec', { artifactId: (await honest(ws, 'prompts/by-spec.md')).manifest.artifactId }),
   },
   {
     name: 'an approver cannot revoke a policy at T3',
-    path: 'prompts/t3.md', code: null, rank: 'binding', without: ['revoked'],
+    path: 'prompts/t3.md',
+    code: null,
+    rank: 'binding',
+    without: ['revoked'],
     make: async (ws) => {
       const law = await lay(ws, 'prompts/t3.md', { by: 'f13', level: 'T3', approvedBy: 'f13' });
       await approve(ws, 'f13', law);
@@ -180,9 +281,17 @@ attacks('revocations', governed, [
   },
   {
     name: 'a revocation of another workspace changes nothing',
-    path: 'prompts/other-ws.md', code: null, rank: 'binding', without: ['revoked'],
+    path: 'prompts/other-ws.md',
+    code: null,
+    rank: 'binding',
+    without: ['revoked'],
     make: async (ws) =>
-      revoke(ws, 'lead', { artifactId: (await honest(ws, 'prompts/other-ws.md')).manifest.artifactId }, { workspace: 'example.test/other/app' }),
+      revoke(
+        ws,
+        'lead',
+        { artifactId: (await honest(ws, 'prompts/other-ws.md')).manifest.artifactId },
+        { workspace: 'example.test/other/app' },
+      ),
   },
 ]);
 
@@ -221,7 +330,12 @@ describe('who may still approve', () => {
     await resign(ws);
     expect(codes(only(ws.check().artifacts, 'prompts/removed.md'))).toContain('approval-unproven');
 
-    ws.put('policies/policy.yaml', before.replace('  lead: approver\n', '  lead: {role: approver, departed: "2026-01-01T00:00:00Z"}\n').replace('  lead2: approver\n', ''));
+    ws.put(
+      'policies/policy.yaml',
+      before
+        .replace('  lead: approver\n', '  lead: {role: approver, departed: "2026-01-01T00:00:00Z"}\n')
+        .replace('  lead2: approver\n', ''),
+    );
     await resign(ws);
     await approve(ws, 'lead', await lay(ws, 'prompts/departed.md'), { issuedAt: Date.parse('2025-12-01T00:00:00Z') });
     const departed = only(ws.check().artifacts, 'prompts/departed.md');

@@ -98,6 +98,7 @@ export const CHAINS = [
   'successor expired',
   'successor by spec',
   'rival',
+  'newer version',
   'replaces lower',
   'replaces higher',
   'replaces unclaimed',
@@ -260,6 +261,22 @@ export function* product<K extends keyof Facts>(
       at[digit] = 0;
     }
     if (digit < 0) return;
+  }
+}
+
+/** @returns `count` states drawn from all axes at once, half of their values kept at the best so that some still bind. */
+export function* random(count: number, seed: number): Generator<Facts> {
+  let state = seed >>> 0;
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 4_294_967_296) * below);
+  };
+  for (let index = 0; index < count; index += 1) {
+    const facts: Record<string, unknown> = { ...BEST };
+    for (const axis of Object.keys(AXES) as (keyof Facts)[]) {
+      if (next(3) === 0 || axis === 'class') facts[axis] = AXES[axis][next(AXES[axis].length)];
+    }
+    yield facts as unknown as Facts;
   }
 }
 

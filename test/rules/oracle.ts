@@ -307,6 +307,10 @@ export function approval(facts: Facts): Approved {
   // Time alone is missing: it was policy, and loads as reference.
   if (inTime.has(approvedBy) && inTime.size >= threshold) return result(timed.map(({ problem }) => problem ?? ''));
   const why = held.flatMap(({ problem }) => (problem !== null && !TIMED.includes(problem) ? [problem] : []));
+  // Two things are wrong with an approval that its author could not have given anyway: either may be named.
+  const author = authorOf(facts);
+  if (held.some(({ one }) => !one.off && one.by === author && APPROVER[one.by] !== 'sovereign')) why.push('approver-is-author');
+  if (held.some(({ one }) => one.off)) why.push('approval-stale');
   // Approvals of others on this path (the chain) are no approval of this artifact: at most they make it stale.
   return result([
     ...why,
@@ -324,6 +328,7 @@ const OTHERS_ON_PATH: ReadonlySet<Facts['chain']> = new Set([
   'successor expired',
   'successor by spec',
   'rival',
+  'newer version',
 ]);
 
 // --- what came after it -------------------------------------------------------------------------------------------
@@ -370,6 +375,9 @@ function chain(facts: Facts): readonly string[] {
     case 'successor given before':
       if (!isIntact(facts) || facts.presence === 'touch') return [];
       return some ? gap : ['superseded'];
+    case 'newer version':
+      // The same id approved for other bytes, naming its own id: the older bytes are superseded where they were approved.
+      return some && isIntact(facts) && facts.presence === 'none' ? ['superseded'] : [];
     case 'rival':
       return isIntact(facts) && facts.presence === 'none' ? gap : [];
     case 'replaces lower':

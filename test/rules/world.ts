@@ -369,7 +369,7 @@ function another(id: string, by: string, detail: { level?: Level; path?: string;
     issuedAt: detail.issuedAt ?? OWN_ISSUED + DAY,
     replaces: detail.replaces ?? [],
     path: detail.path ?? PATH,
-    content: digestOf(id),
+    content: digestOf(`another ${id}`),
   });
 }
 
@@ -384,6 +384,7 @@ const OTHERS: Readonly<Record<Facts['chain'], readonly Statement<ApprovalPredica
   'successor expired': [another(OTHER_ID, 'f13', { replaces: [ID], life: 'expired' })],
   'successor by spec': [another(OTHER_ID, 'spec', { replaces: [ID] })],
   rival: [another(OTHER_ID, 'f13')],
+  'newer version': [another(ID, 'f13', { replaces: [ID] })],
   'replaces lower': [another(EARLIER_ID, 'lead', { path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
   'replaces higher': [another(EARLIER_ID, 'f13', { level: 'T3', path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
   'replaces unclaimed': [another(EARLIER_ID, 'lead', { path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],

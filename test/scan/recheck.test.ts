@@ -10,7 +10,7 @@ const patterns = DEFAULT_RULES.flatMap((rule) =>
 
 // Slow on purpose: a proof a pattern, and "unknown" is no proof.
 describe('every pattern is linear', () => {
-  it.each(patterns)('$name', ({ pattern }) => {
+  it.each(patterns)('$name', { timeout: 90_000 }, ({ pattern }) => {
     expect(checkSync(pattern.source, pattern.flags.replace('g', ''), { timeout: 60_000 }).status).toBe('safe');
   });
 });

@@ -78,6 +78,31 @@ export class Workspace {
     return { exit: done.status ?? -1, stdout: done.stdout, stderr: done.stderr };
   }
 
+  /** Runs the command as a user without rights (uid 65534 where the tests run as root), who owns the whole workspace and its home. */
+  unprivileged(args: readonly string[]): Ran {
+    const root = process.getuid?.() === 0;
+    if (root) spawnSync('chown', ['-R', '65534:65534', this.base]);
+    const done = spawnSync(process.execPath, [COMMAND, ...args], {
+      cwd: this.root,
+      env: this.env,
+      encoding: 'utf8',
+      maxBuffer: 256 * 1024 * 1024,
+      ...(root ? { uid: 65_534, gid: 65_534 } : {}),
+    });
+    return { exit: done.status ?? -1, stdout: done.stdout, stderr: done.stderr };
+  }
+
+  /** Runs a line of shell in the workspace; `$WRIT` is the command. For what only a shell can do: pipes and limits. */
+  shell(line: string): Ran {
+    const done = spawnSync('sh', ['-c', line], {
+      cwd: this.root,
+      env: { ...this.env, WRIT: `"${process.execPath}" "${COMMAND}"` },
+      encoding: 'utf8',
+      maxBuffer: 256 * 1024 * 1024,
+    });
+    return { exit: done.status ?? -1, stdout: done.stdout, stderr: done.stderr };
+  }
+
   /** As somebody: the key made by `key(name)`. */
   as(name: string, args: readonly string[], options: { readonly input?: string | Buffer } = {}): Ran {
     return this.run(args, { ...options, env: { WRIT_AS: name, WRIT_KEY: this.key(name) } });
