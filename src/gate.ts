@@ -41,6 +41,8 @@ export interface Request {
   readonly overlay: ReadonlyMap<string, Bytes>;
   /** Why state cannot be written, for a command that must write it; null where it can or need not. */
   readonly stateFault: string | null;
+  /** Told after each artifact judged, with how many there are; null where nobody watches. */
+  readonly onProgress: ((done: number, of: number) => void) | null;
 }
 
 /** Everything that was judged, and under which policy set. */
@@ -103,9 +105,11 @@ export async function judge(request: Request): Promise<Judgement> {
     imports: read.imports,
   });
   const judging = { set, spawns: proofs.spawns, now };
-  const scanned = evidence.map((one) =>
-    scanArtifact(verify(bind(one, judging), judging), { rules: DEFAULT_RULES, workLimit: set.policy.limits.scanWork }),
-  );
+  const scanning = { rules: DEFAULT_RULES, workLimit: set.policy.limits.scanWork };
+  const scanned = evidence.map((one, index) => {
+    request.onProgress?.(index + 1, evidence.length);
+    return scanArtifact(verify(bind(one, judging), judging), scanning);
+  });
   const artifacts = withImports(scanned, { set, setFindings: memory.findings, now });
   const whole = request.paths === null;
   const findings = [

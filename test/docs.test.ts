@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parsePolicyFile } from '../src/policy/policy-file.ts';
 import { newKeyPair } from '../src/sign/new-key.ts';
 import { Workspace } from './support/workspace.ts';
 
@@ -101,6 +102,13 @@ describe('the documentation', () => {
     const done = spawnSync(process.execPath, [join(repo, 'src', 'build', 'docs.mjs'), '--check'], { encoding: 'utf8' });
     expect(done.stderr).toBe('');
     expect(done.status).toBe(0);
+  });
+
+  it('shows a policy.yaml that is one', async () => {
+    const shown = blocksOf('docs/formats.md').find(
+      (block) => block.info === 'yaml' && /^principals:/m.test(block.text),
+    );
+    expect(await parsePolicyFile(shown?.text ?? '')).toHaveProperty('policy');
   });
 
   it('links only to what is there', () => {

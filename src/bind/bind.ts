@@ -158,7 +158,7 @@ function candidate(
 ): readonly Candidate[] {
   if (!traced) return [];
   const { identity, window, entry, faults } = traced;
-  const kept = payloadDigest !== undefined && entry !== null && entry.keeps.includes(payloadDigest);
+  const kept = payloadDigest && entry?.keeps.includes(payloadDigest);
   if (!kept && (window !== 'open' || (entry !== null && entry.departed !== null))) return [];
   const findings: Finding[] = [...faults];
   const { principal, role, scopes, chain } = identity;

@@ -14,10 +14,10 @@ const dist = join(root, 'dist');
 
 /** Packages that most commands never touch. Each becomes a part of its own, read from disk only when it is needed. */
 const APART = {
-  yaml: "export { Document, Lexer, LineCounter, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml';",
+  yaml: "export * from 'yaml';",
   kysely: "export { CompiledQuery, Kysely, SqliteAdapter, SqliteDriver, SqliteQueryCompiler } from 'kysely';",
-  'simple-git': "export { GitPluginError, simpleGit } from 'simple-git';",
-  diff: "export { structuredPatch } from 'diff';",
+  'simple-git': "export * from 'simple-git';",
+  diff: "export * from 'diff';",
   'proper-lockfile': "module.exports = require('proper-lockfile');",
 };
 

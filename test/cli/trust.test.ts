@@ -1,5 +1,4 @@
 import { cpSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codes, Workspace } from '../support/workspace.ts';
 

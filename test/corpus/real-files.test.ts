@@ -62,6 +62,7 @@ function judgeFolder(base: string, dir: string, paths: readonly string[] | null)
     observe: false,
     overlay: new Map(),
     stateFault: null,
+    onProgress: null,
   });
 }
 

@@ -299,7 +299,9 @@ describe('hostile bytes', () => {
       rank,
       exit,
     });
-    expect(verdict.findings.filter((found) => found.effect === 'quarantine')).toHaveLength(rank === 'quarantined' ? 1 : 0);
+    expect(verdict.findings.filter((found) => found.effect === 'quarantine')).toHaveLength(
+      rank === 'quarantined' ? 1 : 0,
+    );
   });
 
   it.each([0, 1, 4] as const)('all of exit %i are counted', (exit) => {
@@ -377,7 +379,13 @@ describe('hostile sidecars', () => {
     const ws = given();
     ws.put('SOUL.md', 'Be brief.\n');
     ws.put('SOUL.md.manifest.yaml', text);
-    const one = expectRefusal(ws.check(), { path: 'SOUL.md', code: 'manifest-invalid', line, rank: 'quarantined', exit: 1 });
+    const one = expectRefusal(ws.check(), {
+      path: 'SOUL.md',
+      code: 'manifest-invalid',
+      line,
+      rank: 'quarantined',
+      exit: 1,
+    });
     expect(hasFinding(one.findings, 'manifest-invalid').file).toBe('SOUL.md.manifest.yaml');
   });
 });

@@ -1,10 +1,20 @@
-import { chmodSync, linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { spawnSync } from 'node:child_process';
+import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Ran, Workspace } from '../support/workspace.ts';
-import { APPROVED, type Checked, expectOthersJudged, expectRefusal, given, hasFinding, only, PLAIN, removeAll } from './given.ts';
+import {
+  APPROVED,
+  type Checked,
+  expectOthersJudged,
+  expectRefusal,
+  given,
+  hasFinding,
+  only,
+  PLAIN,
+  removeAll,
+} from './given.ts';
 
 afterAll(removeAll);
 
@@ -206,7 +216,10 @@ describe('names made to harm whoever prints them', () => {
 
   it('a name that is no UTF-8', () => {
     const ws = given();
-    writeFileSync(Buffer.concat([Buffer.from(`${ws.root}/bad`), Buffer.from([0xff, 0xfe]), Buffer.from('_INIT.md')]), 'Text.\n');
+    writeFileSync(
+      Buffer.concat([Buffer.from(`${ws.root}/bad`), Buffer.from([0xff, 0xfe]), Buffer.from('_INIT.md')]),
+      'Text.\n',
+    );
     const checked = ws.check();
     expectOthersJudged(checked);
     const strange = checked.artifacts.filter((one) => one.path.startsWith('bad'));
@@ -261,12 +274,10 @@ describe('where nothing can be written', () => {
     const before = readdirSync(ws.root).sort();
     const ran = ws.shell('ulimit -f 0; eval exec $WRIT load --format json');
     expect(ran.exit, ran.stderr).toBe(4);
-    if (ran.stdout.startsWith('{')) {
-      const checked = parsed(ran);
-      hasFinding(checked.findings, 'state-unavailable');
-      expect(checked.summary['binding']).toBe(0);
-      expect(only(checked, PLAIN).rank).toBe('reference');
-    }
+    const checked = parsed(ran);
+    hasFinding(checked.findings, 'state-unavailable');
+    expect(checked.summary['binding']).toBe(0);
+    expect(only(checked, PLAIN).rank).toBe('reference');
     expect(readdirSync(ws.root).sort()).toEqual(before);
     expect(ws.check().exit).toBe(0);
     expect(ws.run(['load', '--format', 'none']).exit).toBe(0);
@@ -283,21 +294,30 @@ describe('where nothing can be written', () => {
   });
 });
 
-describe('20,001 files in one folder', () => {
-  it('are judged up to the limit, which is told; a pipe gets all of it or as much as it wants', () => {
-    const ws = given();
+describe('many files', () => {
+  const fill = (ws: Workspace, count: number): void => {
     mkdirSync(join(ws.root, 'prompts'));
-    for (let at = 0; at < 20_001; at += 1) writeFileSync(join(ws.root, 'prompts', `p${at}.md`), 'Text.\n');
-    const ran = ws.shell('eval $WRIT check --format json | (sleep 1; cat)');
+    for (let at = 0; at < count; at += 1) writeFileSync(join(ws.root, 'prompts', `p${at}.md`), 'Text.\n');
+  };
+
+  it('20,001 in one folder are judged up to the limit, which is told; a slow pipe gets all of it', () => {
+    const ws = given();
+    fill(ws, 20_001);
+    const ran = ws.shell('(eval $WRIT check --format json; echo $? > ../exit) | (sleep 1; cat)');
     expect(ran.stdout.length).toBeGreaterThan(1_000_000);
-    const checked = { ...(JSON.parse(ran.stdout) as Checked), exit: 4 };
+    const checked = JSON.parse(ran.stdout) as Checked;
     expect(checked.artifacts.length).toBeGreaterThanOrEqual(20_000);
     expect(hasFinding(checked.findings, 'discovery-incomplete').message).toContain('20000');
     expectOthersJudged(checked);
+    expect(readFileSync(join(ws.base, 'exit'), 'utf8').trim()).toBe('4');
+  }, 180_000);
+
+  it('a reader that takes one line is no error of ours', () => {
+    const ws = given();
+    fill(ws, 1_500);
     const head = ws.shell('eval $WRIT check --verbose | head -1');
     expect(head.exit).toBe(0);
     expect(head.stdout.split('\n')).toHaveLength(2);
     expect(head.stderr).toBe('');
-    expect(ws.shell('eval $WRIT check > /dev/null').exit).toBe(4);
-  }, 180_000);
+  });
 });

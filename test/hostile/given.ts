@@ -12,7 +12,9 @@ const made: Workspace[] = [];
 export function given(): Workspace {
   if (first === null) {
     first = new Workspace().govern();
-    first.must('orch', ['write', APPROVED, '--class', 'policy'], { input: '# Rules\n\nRun the tests before a merge.\n' });
+    first.must('orch', ['write', APPROVED, '--class', 'policy'], {
+      input: '# Rules\n\nRun the tests before a merge.\n',
+    });
     first.must('lead', ['approve', APPROVED, '--yes']);
     first.put(PLAIN, '# Notes\n\nThe tests live in test/.\n');
   }
