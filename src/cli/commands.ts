@@ -79,7 +79,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'give a person or agent a role here',
     usage: 'writ trust add NAME --role ROLE --pub FILE.pub',
     example: 'writ trust add orchestrator-1 --role orchestrator --pub orchestrator-1.pub',
-    options: signing({ role: str, pub: str, git: bool }),
+    options: signing({ role: str, pub: str }),
     positionals: { min: 1, max: 1 },
     run: async (call) => (await import('./trust-change.ts')).add(call),
   },

@@ -14,7 +14,7 @@ export interface Attack {
   readonly rank: string;
   /** Codes that must not appear. */
   readonly without?: readonly string[];
-  readonly make: (ws: Workspace) => void | Promise<unknown>;
+  readonly make: (ws: Workspace) => unknown;
 }
 
 /** Carries out attacks that do not touch each other in one workspace, and holds each against one `check`. */
