@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { sideBySide } from './scratch.mjs';
 
 /** Who works in the demo's shop. */
 export const CAST = [
@@ -8,18 +9,19 @@ export const CAST = [
   ['scout-7', 'specialist: spawned by orchestrator-1 for 8 hours. May leave memory, handoffs, observations.'],
 ];
 
-export function setUp(shop) {
+export async function setUp(shop) {
   shop.git('init', '-q', '-b', 'main', '.');
   shop.put('README.md', '# Shop\n\nSells tea.\n');
   shop.git('add', '.');
   shop.git('commit', '-q', '-m', 'start');
-  shop.must(null, ['init', '--as', 'f13', '--new-key', '--workspace', 'demo.invalid/acme/shop']);
+  await shop.must(null, ['init', '--as', 'f13', '--new-key', '--workspace', 'demo.invalid/acme/shop']);
   shop.useKey('f13', join(shop.base, 'home', '.config', 'writ', 'keys', 'f13'));
-  shop.must('f13', ['trust', 'add', 'lead', '--role', 'approver', '--pub', shop.newKey('lead')]);
-  const orchestrator = shop.newKey('orchestrator-1');
-  shop.must('f13', ['trust', 'add', 'orchestrator-1', '--role', 'orchestrator', '--pub', orchestrator]);
-  const scout = ['--pub', shop.newKey('scout-7'), '--expires', '8h'];
-  shop.must('orchestrator-1', ['spawn', 'scout-7', '--role', 'specialist', ...scout]);
+  const names = ['lead', 'orchestrator-1', 'scout-7'];
+  const [lead, orchestrator, scout] = await sideBySide(names, (name) => shop.newKey(name));
+  await shop.must('f13', ['trust', 'add', 'lead', '--role', 'approver', '--pub', lead]);
+  await shop.must('f13', ['trust', 'add', 'orchestrator-1', '--role', 'orchestrator', '--pub', orchestrator]);
+  const life = ['--pub', scout, '--expires', '8h'];
+  await shop.must('orchestrator-1', ['spawn', 'scout-7', '--role', 'specialist', ...life]);
 }
 
 /** What honest people and agents leave, and what it must load as. */
@@ -34,10 +36,10 @@ export const HONEST = [
     says: 'f13 wrote AGENTS.md by hand and approves it as policy; CLAUDE.md is a link to it',
     path: 'AGENTS.md',
     rank: 'binding',
-    plant(shop) {
+    async plant(shop) {
       shop.put('AGENTS.md', '# Rules of the shop\n\n- Run `npm test` before you push.\n- Prices are in cents.\n');
       shop.link('AGENTS.md', 'CLAUDE.md');
-      shop.must('f13', ['approve', 'AGENTS.md', '--class', 'policy', '--yes']);
+      await shop.must('f13', ['approve', 'AGENTS.md', '--class', 'policy', '--yes']);
     },
   },
   { says: 'the link is judged under its own name', path: 'CLAUDE.md', rank: 'binding', plant() {} },
@@ -45,47 +47,47 @@ export const HONEST = [
     says: 'orchestrator-1 proposes a boot note as policy and the lead approves it',
     path: 'NEXT_AGENT_INIT.md',
     rank: 'binding',
-    plant(shop) {
+    async plant(shop) {
       const text = '# Next agent\n\nStart with the open orders. Ask before a refund over 50 euros.\n';
-      shop.must('orchestrator-1', ['write', 'NEXT_AGENT_INIT.md', '--class', 'policy', '--expires', '30d'], text);
-      shop.must('lead', ['approve', 'NEXT_AGENT_INIT.md', '--yes']);
+      await shop.must('orchestrator-1', ['write', 'NEXT_AGENT_INIT.md', '--class', 'policy', '--expires', '30d'], text);
+      await shop.must('lead', ['approve', 'NEXT_AGENT_INIT.md', '--yes']);
     },
   },
   {
     says: 'orchestrator-1 gives advice',
     path: 'prompts/review.md',
     rank: 'advisory',
-    plant(shop) {
+    async plant(shop) {
       const text = 'Read the test before the code it tests. Small commits are easier to review.\n';
-      shop.must('orchestrator-1', ['write', 'prompts/review.md', '--class', 'guidance'], text);
+      await shop.must('orchestrator-1', ['write', 'prompts/review.md', '--class', 'guidance'], text);
     },
   },
   {
     says: 'orchestrator-1 writes a skill; its own front matter stays the host\u2019s, so the manifest is a sidecar',
     path: '.claude/skills/release/SKILL.md',
     rank: 'advisory',
-    plant(shop) {
+    async plant(shop) {
       const text = '---\nname: release\ndescription: How a release is cut.\n---\nTag the commit, then build.\n';
-      shop.must('orchestrator-1', ['write', '.claude/skills/release/SKILL.md', '--class', 'guidance'], text);
+      await shop.must('orchestrator-1', ['write', '.claude/skills/release/SKILL.md', '--class', 'guidance'], text);
     },
   },
   {
     says: 'scout-7 remembers something',
     path: 'memory/flaky-tests.md',
     rank: 'reference',
-    plant(shop) {
+    async plant(shop) {
       const text = 'The checkout test failed twice on Monday; both times the clock of the runner was ahead.\n';
-      shop.must('scout-7', ['write', 'memory/flaky-tests.md', '--class', 'memory'], text);
+      await shop.must('scout-7', ['write', 'memory/flaky-tests.md', '--class', 'memory'], text);
     },
   },
   {
     says: 'scout-7 hands its work over, for a week',
     path: 'HANDOFF_orders.md',
     rank: 'reference',
-    plant(shop) {
+    async plant(shop) {
       const text = 'Done: order export. Open: the invoice number is missing in 3 of 40 rows.\n';
       const args = ['write', 'HANDOFF_orders.md', '--class', 'operational_handoff', '--expires', '7d'];
-      shop.must('scout-7', args, text);
+      await shop.must('scout-7', args, text);
     },
   },
   {
@@ -93,8 +95,8 @@ export const HONEST = [
     path: 'agent-board.jsonl',
     line: 1,
     rank: 'reference',
-    plant(shop) {
-      shop.must('scout-7', ['post', 'agent-board.jsonl', '--kind', 'observation'], 'tests pass on main\n');
+    async plant(shop) {
+      await shop.must('scout-7', ['post', 'agent-board.jsonl', '--kind', 'observation'], 'tests pass on main\n');
     },
   },
 ];

@@ -1,6 +1,6 @@
 import { ATTACKERS } from './attackers.mjs';
 import { CAST, HONEST, setUp } from './honest.mjs';
-import { openScratch } from './scratch.mjs';
+import { openScratch, sideBySide } from './scratch.mjs';
 
 // One shop, four honest people and agents, eighteen attackers; then what writ makes of it. Everything happens in a temp folder.
 
@@ -8,7 +8,7 @@ const keep = process.argv.includes('--keep');
 const shop = openScratch();
 const failed = [];
 try {
-  play();
+  await play();
 } catch (error) {
   failed.push(error.message);
 } finally {
@@ -20,38 +20,34 @@ if (failed.length > 0) {
   process.exitCode = 1;
 }
 
-function play() {
+async function play() {
   title('1. Who is here');
-  setUp(shop);
+  await setUp(shop);
   for (const [name, what] of CAST) say(`${name.padEnd(15)} ${what}`);
 
   title('2. What honest people and agents leave');
-  for (const one of HONEST) {
-    one.plant(shop);
-    say(`- ${one.says} (${nameOf(one)})`);
-  }
-  const before = expectAll(HONEST);
+  await sideBySide(HONEST, (one) => one.plant(shop));
+  for (const one of HONEST) say(`- ${one.says} (${nameOf(one)})`);
+  const before = await expectAll(HONEST);
   if (before.exit !== 0) failed.push(`check of the honest workspace ended in ${before.exit}, not 0`);
   say(`\nwrit check ends in ${before.exit}: nothing is refused.`);
 
   title('3. What attackers do');
-  let open = 0;
-  for (const one of [...ATTACKERS.filter((attack) => attack.soon), ...ATTACKERS.filter((attack) => !attack.soon)]) {
-    const done = one.plant(shop);
-    if (one.soon) open = Math.max(open, done);
+  const done = await sideBySide(ATTACKERS, (one) => one.plant(shop));
+  for (const [index, one] of ATTACKERS.entries()) {
     say(`- ${one.says}${one.path ? ` (${nameOf(one)})` : ''}`);
-    if (one.refused) refusedAtOnce(one, done);
+    if (one.refused) refusedAtOnce(one, done[index]);
   }
-  waitUntil(open);
+  await until(Math.max(0, ...done.filter((one) => typeof one === 'number')));
 
   title('4. writ check: the rank of each text, and why');
-  const table = shop.writ(['check']);
+  const table = await shop.writ(['check']);
   say(table.out.trimEnd());
-  const attacked = expectAll([...HONEST, ...ATTACKERS.filter((one) => one.path)]);
+  const attacked = await expectAll([...HONEST, ...ATTACKERS.filter((one) => one.path)]);
   for (const exit of [table.exit, attacked.exit]) if (exit !== 1) failed.push(`check ended in ${exit}, not 1`);
 
   title('5. writ load: what is moved to quarantine, what is held back');
-  const load = shop.writ(['load', '--host', 'claude-code']);
+  const load = await shop.writ(['load', '--host', 'claude-code']);
   if (load.exit !== 1) failed.push(`load ended in ${load.exit}, not 1`);
   const told = load.err.split('\n');
   for (const line of told.filter((one) => /^writ: (moved|withheld) /.test(one)))
@@ -60,7 +56,7 @@ function play() {
     const moves = disposition === 'move';
     if (shop.has(path) === moves) failed.push(`${path} should ${moves ? 'have been moved' : 'still lie there'}`);
   }
-  const log = shop.writ(['log', 'verify']);
+  const log = await shop.writ(['log', 'verify']);
   if (log.exit !== 0) failed.push(`log verify ended in ${log.exit}: ${log.err}`);
   say(`\nEvery decision is in the ledger. ${log.out.trim() || log.err.trim()}`);
 
@@ -82,8 +78,8 @@ function play() {
 }
 
 /** Compares the verdicts with what the lists say. */
-function expectAll(list) {
-  const ran = shop.writ(['check', '--format', 'json']);
+async function expectAll(list) {
+  const ran = await shop.writ(['check', '--format', 'json']);
   const { artifacts } = JSON.parse(ran.out);
   for (const one of list) {
     const verdicts = artifacts.filter((found) => found.path === one.path && found.line === (one.line ?? null));
@@ -109,9 +105,8 @@ function nameOf(one) {
   return one.line ? `${one.path}:${one.line}` : (one.path ?? one.says);
 }
 
-function waitUntil(ms) {
-  const left = ms - Date.now() + 50;
-  if (left > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, left);
+function until(ms) {
+  return new Promise((done) => setTimeout(done, Math.max(0, ms - Date.now() + 50)));
 }
 
 function title(text) {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,14 +18,7 @@ export function openScratch() {
 
   const writ = (args, { as = null, input = '', more = {} } = {}) => {
     const signing = as === null ? {} : { WRIT_AS: as, WRIT_KEY: keys.get(as) };
-    const done = spawnSync(process.execPath, [WRIT, ...args], {
-      cwd: root,
-      env: { ...env, ...signing, ...more },
-      input,
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-    });
-    return { exit: done.status ?? -1, out: done.stdout ?? '', err: done.stderr ?? '' };
+    return run([WRIT, ...args], { cwd: root, env: { ...env, ...signing, ...more } }, input);
   };
 
   return {
@@ -33,8 +26,8 @@ export function openScratch() {
     root,
     writ,
     /** Runs a command that has to end in 0. */
-    must(as, args, input = '') {
-      const ran = writ(args, { as, input });
+    async must(as, args, input = '') {
+      const ran = await writ(args, { as, input });
       if (ran.exit !== 0) throw new Error(`writ ${args.join(' ')} ended in ${ran.exit}\n${ran.out}${ran.err}`);
       return ran.out.trim();
     },
@@ -46,13 +39,16 @@ export function openScratch() {
      * A key for an agent, made by writ itself (ssh-keygen may be missing): `init --new-key` in an empty folder with a config of its own.
      * @returns the public half's file
      */
-    newKey(name) {
+    async newKey(name) {
       const place = join(base, 'keys', name);
       const empty = join(place, 'empty');
       mkdirSync(empty, { recursive: true });
-      const made = writ(['init', '--root', empty, '--as', name, '--new-key', '--workspace', `demo.invalid/${name}`], {
-        more: { WRIT_CONFIG: join(place, 'config'), WRIT_STATE: 'none' },
-      });
+      const made = await writ(
+        ['init', '--root', empty, '--as', name, '--new-key', '--workspace', `demo.invalid/${name}`],
+        {
+          more: { WRIT_CONFIG: join(place, 'config'), WRIT_STATE: 'none' },
+        },
+      );
       if (made.exit !== 0) throw new Error(`no key for ${name}: ${made.err}`);
       keys.set(name, join(place, 'config', 'keys', name));
       return `${keys.get(name)}.pub`;
@@ -76,4 +72,39 @@ export function openScratch() {
     },
     remove: () => rmSync(base, { recursive: true, force: true }),
   };
+}
+
+/** @returns the exit code and everything that was printed, once the process has ended. */
+function run(args, options, input) {
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, args, options);
+    const said = { out: [], err: [] };
+    child.stdout.on('data', (bytes) => said.out.push(bytes));
+    child.stderr.on('data', (bytes) => said.err.push(bytes));
+    child.on('error', fail);
+    // A command that needs no input may end before it is given any.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    child.on('close', (exit) =>
+      done({
+        exit: exit ?? -1,
+        out: Buffer.concat(said.out).toString('utf8'),
+        err: Buffer.concat(said.err).toString('utf8'),
+      }),
+    );
+  });
+}
+
+/** Does a piece of work for each of a list, three at a time: agents write side by side. @returns the results in the order of the list. */
+export async function sideBySide(list, work) {
+  const results = [];
+  let next = 0;
+  const worker = async () => {
+    while (next < list.length) {
+      const index = next++;
+      results[index] = await work(list[index]);
+    }
+  };
+  await Promise.all([worker(), worker(), worker()]);
+  return results;
 }

@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import './compile.mjs';
+import { compileHosts } from './compile-hosts.mjs';
+import { compileRules } from './compile-rules.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
@@ -207,7 +208,8 @@ launch, lazily (when the agent works in a folder or calls a skill), or when it s
 \`writ check\` judges, also where git ignores them. \`hosts:\` in policy.yaml narrows the list to the profiles named there; without it
 every profile applies, and a file that appears later is judged at once. \`initPaths:\` in policy.yaml adds paths of your own.
 
-"Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\`. A board is judged line by
+"Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\` and exit 1; writ
+cannot keep the host from running them yet. A board is judged line by
 line. Files outside the workspace are listed with a note, never moved.
 
 What is not covered:
@@ -225,6 +227,9 @@ ${sections.join('\n\n')}
 `;
 }
 
+// Both leave a module alone that is as it should be, so this may run beside tests that read it.
+await compileHosts({ root, out: join(root, 'src', 'generated', 'hosts.ts') });
+await compileRules({ root, out: join(root, 'src', 'generated', 'rules.ts') });
 const [commands, common, codes, rules, hosts] = await Promise.all(
   ['cli/commands.ts', 'cli/arguments.ts', 'model/codes.ts', 'generated/rules.ts', 'generated/hosts.ts'].map((file) =>
     load(`src/${file}`),

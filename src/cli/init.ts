@@ -53,6 +53,7 @@ export async function init(call: Call): Promise<Exit> {
   await refuseKnownCheckout(workspace);
   const key = await rootKey(call, workspace, name);
   const recovery = text(call, 'recovery');
+  const existed = existsSync(join(root.path, dir, 'constitution.md'));
   const signed = await signSet(
     {
       root,
@@ -80,9 +81,10 @@ export async function init(call: Call): Promise<Exit> {
   );
   if (fault !== null) throw new CannotError(fault);
   if (workspace.repository) keepBytes(root, [`${dir}/**`]);
+  const found = existed ? `\n${dir}/constitution.md was there already and is now signed as it is: read it.` : '';
   const judgement = await judge(toRequest(workspace, call, null));
   await tell(
-    `${id}: ${name} is sovereign with ${key.publicKey.fingerprint}; policy set signed and pinned on this machine.\nCommit ${dir}/. In other clones run: writ trust pin --fingerprint ${key.publicKey.fingerprint}\n`,
+    `${id}: ${name} is sovereign with ${key.publicKey.fingerprint}; policy set signed and pinned on this machine.${found}\nCommit ${dir}/. In other clones run: writ trust pin --fingerprint ${key.publicKey.fingerprint}\n`,
   );
   await print(renderJudgement(judgement, { paint: paintFor(process.stdout), verbose: false }));
   return EXIT.ok;

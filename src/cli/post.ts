@@ -7,6 +7,7 @@ import { mayAuthor } from '../model/artifact-class.ts';
 import { parseStrictJson } from '../sign/strict-json.ts';
 import { appendLine } from '../write/append-line.ts';
 import { sealStatement } from '../write/statement-file.ts';
+import { isReserved } from '../write/write-artifact.ts';
 import { readStdin } from './ask.ts';
 import { type Call, CannotError, EXIT, type Exit, RefusedError, text, UsageError } from './command.ts';
 import { tell } from './output.ts';
@@ -27,6 +28,8 @@ export async function post(call: Call): Promise<Exit> {
   if (!board.endsWith('.jsonl')) throw new UsageError('a board is a .jsonl file');
   const judgement = await judge(toRequest(workspace, call, []));
   const signer = await openSigner(call, judgement);
+  if (isReserved(board, judgement.set.dir))
+    throw new RefusedError('spawn-path', `${board} belongs to the policy set, to quarantine or to git`);
   const { principal, role, scopes } = signer.identity;
   if (!mayAuthor(role, classOfKind(kind)))
     throw new RefusedError(

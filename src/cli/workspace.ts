@@ -8,8 +8,8 @@ import { type Instant, instantFromMs } from '../model/instant.ts';
 import type { Places } from '../model/settings.ts';
 import { pinFromEnvironment } from '../policy/pins.ts';
 import { type StateLocation, toStateLocation } from '../store/location.ts';
-import { progressBar } from './progress.ts';
 import { type Call, flag, text, UsageError } from './command.ts';
+import { progressBar } from './progress.ts';
 
 /** Where a command works, read once at the edge from flags, environment and clock. */
 export interface Workspace {
@@ -48,7 +48,14 @@ export function openWorkspace(call: Call): Workspace {
 
 /** What the gate is asked, for a workspace. */
 export function toRequest(workspace: Workspace, call: Call, paths: readonly string[] | null): Request {
-  return { ...workspace, paths, observe: flag(call, 'observe'), overlay: new Map(), stateFault: null, onProgress: progressBar(process.stderr) };
+  return {
+    ...workspace,
+    paths,
+    observe: flag(call, 'observe'),
+    overlay: new Map(),
+    stateFault: null,
+    onProgress: progressBar(process.stderr),
+  };
 }
 
 /** PATH arguments as workspace-relative paths; relative ones are meant from the current folder, then from the root. */

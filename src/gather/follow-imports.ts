@@ -6,8 +6,8 @@ import { toRelative, type WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Candidate } from '../model/source.ts';
 import type { ImportFact, Parsed } from '../model/stages.ts';
 
-/** Most files one workspace may pull in by `@import`. */
-const MAX_IMPORTED = 2_000;
+/** Most files one file may pull in by `@import` that nothing else did: each has its own, so that no file can spend another's (hard rule 10). */
+const MAX_IMPORTED = 1_000;
 /** Hops Gemini follows; its syntax is told by them (facts 1.3). */
 const GEMINI_HOPS = 5;
 
@@ -43,10 +43,10 @@ export async function followImports(following: Following): Promise<ReadonlyMap<s
     return found;
   };
   const facts = new Map<string, readonly ImportFact[]>();
-  const budget = { left: MAX_IMPORTED };
   for (const importer of [...byPath.values()]) {
     const { importHops: hops, outside, path } = importer.candidate;
     if (hops === 0 || outside || importer.text === null) continue;
+    const budget = { left: MAX_IMPORTED };
     const reached = await reach(
       importer,
       (from) => findOf(from, hops === GEMINI_HOPS ? 'gemini' : 'claude'),

@@ -99,7 +99,9 @@ function block(
 
 /** An opening line that is almost one (`---js`, `--- `, a blank line before it) must not let a manifest pass as prose. */
 function looksLikeCarrier(bytes: Uint8Array, start: number): HeadFault | null {
-  const head = textOf(bytes, start, Math.min(bytes.length, start + 16_384)).replace(/\r\n?/g, '\n');
+  // 64 blanks of at most three bytes and a marker lie well within 512 bytes: most files are told apart by those alone.
+  if (!/^\s{0,64}(?:---|<!--)/.test(unixText(bytes, start, 512))) return null;
+  const head = unixText(bytes, start, 16_384);
   const opening = /^\s{0,64}(?:---|<!--)([^\n]{0,80})(?:\n|$)/.exec(head);
   if (!opening) return null;
   const [line, tail = ''] = opening;
@@ -109,6 +111,10 @@ function looksLikeCarrier(bytes: Uint8Array, start: number): HeadFault | null {
   const inside = `${isComment ? tail : ''}\n${head.slice(line.length)}`.replace(/^\n+/, '\n');
   if (!AS_KEY.test(firstParagraphs(inside))) return null;
   return { fault: `the first line of the file is not exactly \`${isComment ? '<!--' : '---'}\``, line: 1 };
+}
+
+function unixText(bytes: Uint8Array, from: number, most: number): string {
+  return textOf(bytes, from, Math.min(bytes.length, from + most)).replace(/\r\n?/g, '\n');
 }
 
 function firstParagraphs(text: string): string {

@@ -2,13 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 
-const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** @returns the text of UTF-8 bytes (a BOM is kept as U+FEFF), or `not-text` for invalid UTF-8, NUL bytes and UTF-16. */
 export function decodeText(bytes: Uint8Array): { readonly text: string } | { readonly finding: Finding } {
   const why = fault(bytes);
   if (why !== null) return { finding: finding('not-text', { message: `The bytes are not UTF-8 text: ${why}.` }) };
-  return { text: DECODER.decode(bytes) };
+  return { text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8') };
 }
 
 function fault(bytes: Uint8Array): string | null {

@@ -8,7 +8,9 @@ import { sha256Hex } from '../sign/digest.ts';
 import { parseStrictJson } from '../sign/strict-json.ts';
 import { findHeadBlock, type HeadBlock, keysManifest, namesManifest } from './carrier.ts';
 import { placeOf } from './decode.ts';
+import { entryLines } from './entry.ts';
 import { manifestDigestOf, toManifest } from './manifest.ts';
+import { fieldPlace, jsonPlace, type Place, shiftBy, TOP } from './place.ts';
 import { firstComment, MANIFEST_LIMITS, parseStrictYaml, type YamlRead } from './strict-yaml.ts';
 
 /** Depth allowed in a JSON document that carries a manifest. */
@@ -161,13 +163,6 @@ async function readComment(bytes: Uint8Array, head: HeadBlock): Promise<Reading 
   });
 }
 
-interface Place {
-  readonly line: number;
-  readonly column: number;
-}
-
-const TOP: Place = { line: 1, column: 1 };
-
 /** Where a manifest was found, and what it leaves. */
 interface Found {
   readonly carrier: Carrier;
@@ -258,72 +253,8 @@ function earlyEnd(yaml: string, firstLine: number): Hidden | null {
     : { why: 'the comment ends before its last line', ...shiftBy(placeOf(yaml, end.index), firstLine) };
 }
 
-function shiftBy(place: Place, firstLine: number): Place {
-  return { line: place.line + firstLine - 1, column: place.column };
-}
-
-/** The place of a key in JSON text, as far as a plain spelling of it is there; else the first line. */
-function jsonPlace(text: string, field: string, firstLine: number): Place {
-  const at = text.indexOf(`"${field}"`);
-  return shiftBy(at === -1 ? TOP : placeOf(text, at), firstLine);
-}
-
 function withoutBom(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
-}
-
-interface Entry {
-  readonly from: number;
-  readonly to: number;
-  readonly line: number;
-}
-
-/** The byte range of the lines of the `context_manifest` entry: to the next top-level key, or to the closing line. */
-function entryLines(read: YamlRead, head: HeadBlock): Entry | null {
-  const contents = read.document.contents as {
-    flow?: boolean;
-    items?: readonly { key?: { value?: unknown; range?: readonly number[] } }[];
-  } | null;
-  if (!contents?.items || contents.flow) return null;
-  const starts = contents.items.map((pair) => ({
-    key: pair.key?.value,
-    line: read.lines.linePos(pair.key?.range?.[0] ?? 0),
-  }));
-  const index = starts.findIndex((start) => start.key === 'context_manifest');
-  const here = starts[index];
-  if (here?.line.col !== 1) return null;
-  const next = starts[index + 1];
-  const from = head.lineStarts[here.line.line - 1];
-  const end = next ? next.line.line - 1 : head.lineStarts.length - 1;
-  const to = head.lineStarts[endOfEntry(head, here.line.line, end)];
-  return from === undefined || to === undefined || to <= from
-    ? null
-    : { from, to, line: here.line.line + head.firstLine - 1 };
-}
-
-/** A comment at the margin after the entry belongs to what follows: it stays content, and every byte of it is hashed. */
-function endOfEntry(head: HeadBlock, firstIndex: number, end: number): number {
-  const lines = head.yaml.split('\n');
-  let to = end;
-  for (let index = end - 1; index > firstIndex; index -= 1) {
-    const line = lines[index] ?? '';
-    if (line.startsWith('#')) to = index;
-    else if (line.trim() !== '') break;
-  }
-  return to;
-}
-
-function fieldPlace(read: YamlRead, firstLine: number): (field: string) => Place {
-  return (field) => {
-    const map = read.document.get('context_manifest') as
-      | { items?: readonly { key?: { value?: unknown; range?: readonly number[] } }[] }
-      | undefined;
-    const pair = map?.items?.find((item) => item.key?.value === field);
-    const offset = pair?.key?.range?.[0];
-    if (offset === undefined) return shiftBy(TOP, firstLine);
-    const { line, col } = read.lines.linePos(offset);
-    return shiftBy({ line, column: col }, firstLine);
-  };
 }
 
 function slice(bytes: Uint8Array, from: number, to: number): string {

@@ -7,7 +7,8 @@ import type { Exception } from '../model/policy.ts';
 import { PRINCIPAL_NAME } from '../model/role.ts';
 import { parseStrictYaml } from '../parse/strict-yaml.ts';
 import { SKEW_MS } from './identity.ts';
-import { type PolicyFault, placeOf, SETTINGS_LIMITS, shapeFault, yamlFault } from './policy-file.ts';
+import { SETTINGS_LIMITS } from './policy-file.ts';
+import { type PolicyFault, placeOf, shapeFault, yamlFault } from './settings-fault.ts';
 
 const DAY = 86_400_000;
 /** Longest life of an exception (formats.md). */

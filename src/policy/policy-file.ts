@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { isValidGlob } from '../discover/globs.ts';
+import { HOSTS } from '../generated/hosts.ts';
 import { type ArtifactClass, CEILING, CLASSES } from '../model/artifact-class.ts';
 import { CODES, type CodeName, isCodeName } from '../model/codes.ts';
 import { excerpt } from '../model/escaped.ts';
@@ -8,16 +9,11 @@ import type { Policy } from '../model/policy.ts';
 import type { PrincipalEntry } from '../model/principal.ts';
 import { isBelow, RANKS, type Rank } from '../model/rank.ts';
 import { PRINCIPAL_NAME, type Role, toRole } from '../model/role.ts';
-import { parseStrictYaml, type YamlFault, type YamlLimits, type YamlRead } from '../parse/strict-yaml.ts';
+import { parseStrictYaml, type YamlLimits } from '../parse/strict-yaml.ts';
 import { DEFAULT_POLICY } from './defaults.ts';
+import { type PolicyFault, placeOf, shapeFault, yamlFault } from './settings-fault.ts';
 
 export const SETTINGS_LIMITS: YamlLimits = { bytes: 262_144, depth: 12 };
-
-export interface PolicyFault {
-  readonly line: number;
-  readonly column: number;
-  readonly why: string;
-}
 
 const name = z.string().check(z.regex(PRINCIPAL_NAME));
 const path = z.string().check(
@@ -116,11 +112,6 @@ export async function parsePolicyFile(
   return { policy: toPolicy(shaped.data) };
 }
 
-/** Turns a YAML fault into the shape every settings file reports. */
-export function yamlFault(fault: YamlFault): PolicyFault {
-  return { line: fault.line, column: fault.column, why: fault.fault };
-}
-
 function rules(file: Shape): { readonly at: readonly (string | number)[]; readonly why: string } | null {
   for (const [cls, rank] of Object.entries(file.classes ?? {})) {
     if (isBelow(CEILING[cls as ArtifactClass], rank))
@@ -132,6 +123,11 @@ function rules(file: Shape): { readonly at: readonly (string | number)[]; readon
   for (const code of Object.keys(file.modes ?? {})) {
     if (!isCodeName(code)) return { at: ['modes', code], why: `${excerpt(code)} is no code` };
     if (!CODES[code].auditable) return { at: ['modes', code], why: `${code} cannot be put in audit` };
+  }
+  // A host nobody knows has no init paths: a slip of the pen would leave the real host's files unjudged.
+  for (const [index, host] of (file.hosts ?? []).entries()) {
+    if (!HOSTS.some((profile) => profile.name === host))
+      return { at: ['hosts', index], why: `${excerpt(host)} is no host` };
   }
   for (const { at, word } of grantsOf(file)) {
     if (word !== 'none' && toRole(word) === null) return { at, why: `${excerpt(word)} is no role` };
@@ -223,70 +219,6 @@ function isPlainPath(text: string): boolean {
     !text.includes('\0') &&
     !text.split('/').some((part) => part === '' || part === '.' || part === '..')
   );
-}
-
-/** As much of a zod issue as a fault needs; the issues of a union are kept per alternative. */
-interface Issue {
-  readonly code?: string | undefined;
-  readonly message: string;
-  readonly path: readonly PropertyKey[];
-  readonly keys?: readonly string[];
-  readonly errors?: readonly (readonly Issue[])[];
-}
-
-type Read = Pick<YamlRead, 'document' | 'lines'>;
-
-/** The first thing that does not fit, with its nearest place: an unknown key where it stands, a wrong value at the value. */
-export function shapeFault(read: Read, issues: readonly Issue[]): PolicyFault {
-  const [outer] = issues;
-  const inner = innermost(outer);
-  const path = [...(outer?.path ?? []), ...(inner === outer ? [] : (inner?.path ?? []))].map((step) =>
-    typeof step === 'symbol' ? String(step) : step,
-  );
-  const [unknown] = inner?.code === 'unrecognized_keys' ? (inner.keys ?? []) : [];
-  const place = unknown === undefined ? placeOf(read, path) : keyPlace(read, path, unknown);
-  return { ...place, why: `${excerpt(path.join('.')) || 'the file'}: ${wording(inner)}` };
-}
-
-/** Of a union, the alternative that came furthest: the others only say that the value is of another kind. */
-function innermost(issue: Issue | undefined): Issue | undefined {
-  const deeper = issue?.errors
-    ?.map(([first]) => first)
-    .find((one) => one !== undefined && (one.path.length > 0 || one.code === 'unrecognized_keys'));
-  return deeper ?? issue;
-}
-
-function wording(issue: Issue | undefined): string {
-  if (issue?.code === 'unrecognized_keys') return `unknown key \`${excerpt(issue.keys?.join(', ') ?? '')}\``;
-  const message = issue?.message ?? '';
-  return message === '' || message === 'Invalid input' ? 'the value has the wrong shape' : excerpt(message);
-}
-
-/** The place of a value, or of the nearest one above it. */
-export function placeOf(read: Read, at: readonly (string | number)[]): Pick<PolicyFault, 'line' | 'column'> {
-  for (let depth = at.length; depth >= 0; depth -= 1) {
-    const node = (depth === 0 ? read.document.contents : read.document.getIn(at.slice(0, depth), true)) as
-      | { range?: readonly number[] }
-      | null
-      | undefined;
-    const offset = node?.range?.[0];
-    if (offset !== undefined) return placeAt(read, offset);
-  }
-  return { line: 1, column: 1 };
-}
-
-function keyPlace(read: Read, at: readonly (string | number)[], key: string): Pick<PolicyFault, 'line' | 'column'> {
-  const map = (at.length === 0 ? read.document.contents : read.document.getIn(at, true)) as
-    | { items?: readonly { key?: { value?: unknown; range?: readonly number[] } }[] }
-    | null
-    | undefined;
-  const offset = map?.items?.find((pair) => pair.key?.value === key)?.key?.range?.[0];
-  return offset === undefined ? placeOf(read, at) : placeAt(read, offset);
-}
-
-function placeAt(read: Read, offset: number): Pick<PolicyFault, 'line' | 'column'> {
-  const { line, col } = read.lines.linePos(offset);
-  return { line, column: col };
 }
 
 function isHttps(text: string): boolean {

@@ -167,7 +167,7 @@ async function assemble(
   const parsed = await parsePolicyFile(policyText);
   if ('fault' in parsed) return invalid(POLICY_FILE, parsed.fault.line, parsed.fault.column, parsed.fault.why);
   if (parsed.policy.workspace !== workspace)
-    return invalid(POLICY_FILE, 1, 1, 'workspace is not the id that was signed');
+    return invalid(POLICY_FILE, lineOf(policyText, 'workspace:'), 1, 'workspace is not the id that was signed');
   const signers = parseAllowedSigners(signersText);
   const [fault] = signers.faults;
   if (fault) return invalid(SIGNERS_FILE, fault.line, 1, fault.message);
@@ -299,6 +299,16 @@ function listRules(root: WorkspaceRoot, dir: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** 1-based line that begins with a word; 1 where none does. */
+function lineOf(text: string, word: string): number {
+  return (
+    Math.max(
+      0,
+      text.split('\n').findIndex((line) => line.startsWith(word)),
+    ) + 1
+  );
 }
 
 function mismatch(why: string): Finding {

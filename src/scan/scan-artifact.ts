@@ -17,8 +17,11 @@ export interface ScanSettings {
  */
 export function scanArtifact(verified: Verified, settings: ScanSettings): Scanned {
   const { parsed } = verified.bound.evidence;
+  const orders = ordersCount(verified);
   const findings =
-    parsed.text === null ? [] : toFindings(scanText(parsed.text, settings)).filter((one) => counts(one, verified));
+    parsed.text === null
+      ? []
+      : toFindings(scanText(parsed.text, { ...settings, orders })).filter((one) => counts(one, verified));
   return { verified, findings: distinct(findings) } as unknown as Scanned;
 }
 
@@ -26,10 +29,15 @@ export function scanArtifact(verified: Verified, settings: ScanSettings): Scanne
 function counts(one: Finding, verified: Verified): boolean {
   const { parsed, claimed } = verified.bound.evidence;
   if (one.code !== 'intent-mismatch' && one.code !== 'intent-claims-authority') return true;
-  if (parsed.candidate.kind === 'document') return false;
+  if (one.code === 'intent-mismatch') return ordersCount(verified);
+  return parsed.candidate.kind !== 'document' && !canBind(claimed?.manifest.class ?? null);
+}
+
+/** Standing orders are a mismatch only in what says of itself that it is evidence. */
+function ordersCount(verified: Verified): boolean {
+  const { parsed, claimed } = verified.bound.evidence;
   const declared = claimed?.manifest.class ?? null;
-  if (one.code === 'intent-mismatch') return declared !== null && CEILING[declared] === 'reference';
-  return !canBind(declared);
+  return parsed.candidate.kind !== 'document' && declared !== null && CEILING[declared] === 'reference';
 }
 
 /** One finding a rule: the first place says where to look. */

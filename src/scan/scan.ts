@@ -15,6 +15,8 @@ export interface ScanOptions {
   readonly workLimit: number;
   /** The rules to run: DEFAULT_RULES, or those and a user's own. */
   readonly rules: readonly Rule[];
+  /** Whether standing orders are looked for; not where what they say would not count. */
+  readonly orders?: boolean;
 }
 
 /** One passage that a rule matched. */
@@ -63,7 +65,7 @@ export function scanText(text: string, options: ScanOptions): ScanResult {
   const budget = options.workLimit * Math.max(text.length, LEAST);
   const run = new Run(text, options.rules, budget);
   const invisible = hasInvisible(text);
-  run.native(invisible);
+  run.native(invisible, options.orders ?? true);
   const written = writtenView(text);
   let signs = run.search(written, null);
   const normalised = run.affords(text.length) ? normalisedView(text) : null;
@@ -117,9 +119,9 @@ class Run {
   }
 
   /** Runs the rules that are tests and not patterns. */
-  native(invisible: boolean): void {
+  native(invisible: boolean, orders: boolean): void {
     for (const rule of this.#rules) {
-      if (rule.detector === null) continue;
+      if (rule.detector === null || (rule.detector === 'standing-orders' && !orders)) continue;
       const isOfVisible = rule.detector === 'standing-orders' || rule.detector === 'padding';
       if (!isOfVisible && !invisible) continue;
       if (!this.affords(this.#text.length)) return;

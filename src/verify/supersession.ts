@@ -27,15 +27,10 @@ export function checkSupersession(
     );
   if (manifest.supersedes.includes(manifest.artifactId) || own.some((one) => inCircle(one, live)))
     findings.push(finding('supersession-cycle'));
-  const higher =
-    own.length === 0
-      ? undefined
-      : live.find(
-          (earlier) =>
-            isOtherArtifact(earlier, claimed) &&
-            own.some((one) => one.replaces.includes(earlier.artifactId)) &&
-            !own.some((one) => one.replaces.includes(earlier.artifactId) && mayReplace(one, earlier)),
-        );
+  // An approval that reaches too far does not stand; the law is refused where none that stands is left. What needs no
+  // approval is not refused for a void one, or dropping it would raise the rank (hard rule 5).
+  const reach = own.map((one) => live.find((earlier) => isOtherArtifact(earlier, claimed) && isTooHigh(one, earlier)));
+  const higher = canBind(manifest.class) && reach.every((earlier) => earlier !== undefined) ? reach[0] : undefined;
   if (higher)
     findings.push(
       finding('supersedes-higher-authority', {
@@ -63,7 +58,7 @@ function successorOf(
     return live.find(
       (one) =>
         one.replaces.includes(artifactId) &&
-        one.artifactId !== artifactId &&
+        (one.artifactId !== artifactId || (!canBind(claimed.manifest.class) && isOtherArtifact(one, claimed))) &&
         live.every((earlier) => earlier.artifactId !== artifactId || mayReplace(one, earlier)),
     );
   }
@@ -120,6 +115,10 @@ function inCircle(one: LiveApproval, live: readonly LiveApproval[]): boolean {
       one.replaces.includes(other.artifactId) &&
       other.replaces.includes(one.artifactId),
   );
+}
+
+function isTooHigh(one: LiveApproval, earlier: LiveApproval): boolean {
+  return one.replaces.includes(earlier.artifactId) && !mayReplace(one, earlier);
 }
 
 function isOtherArtifact(other: LiveApproval, claimed: Claimed): boolean {

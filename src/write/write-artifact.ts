@@ -73,7 +73,7 @@ export async function writeArtifact(draft: WriteDraft): Promise<Written | WriteR
   };
 }
 
-function permission({ signer, class: cls, level, path, expiresAt }: WriteDraft): WriteRefused | null {
+function permission({ signer, class: cls, level, path, expiresAt, dir }: WriteDraft): WriteRefused | null {
   const { principal, role, scopes } = signer.identity;
   if (!mayAuthor(role, cls))
     return { code: 'role-forbids-class', why: `${principal} is ${role}, which may not author ${cls}` };
@@ -81,9 +81,21 @@ function permission({ signer, class: cls, level, path, expiresAt }: WriteDraft):
     return { code: 'level-exceeds-writer', why: `${principal} is ${role}, which may not claim ${level}` };
   if (!scopes.every((scope) => matchesAny(path, scope)))
     return { code: 'spawn-path', why: `${principal} may not speak for ${path}` };
+  if (isReserved(path, dir))
+    return {
+      code: 'spawn-path',
+      why: `${path} belongs to the policy set, to quarantine or to git: nobody writes there through writ write`,
+    };
   if (cls === 'operational_handoff' && expiresAt === null)
     return { code: 'expiry-missing', why: 'a handoff says when it ends: add --expires 7d' };
   return null;
+}
+
+/** Places no text of an agent belongs in, whatever its role. */
+export function isReserved(path: string, dir: string): boolean {
+  return [dir, 'quarantine', '.git'].some(
+    (folder) => path === folder || path.toLowerCase().startsWith(`${folder.toLowerCase()}/`),
+  );
 }
 
 /** Front matter where the file is ours by name, a sidecar where the text should stay untouched (cli.md). */

@@ -45,7 +45,6 @@ describe('signed commits', () => {
     commit(null, 'changed without a signature');
     await lay(ws, 'prompts/dirty.md', { by: null, author: 'orch', class: 'memory', approvedBy: null });
     commit('orch', 'then changed in the work tree');
-    await lay(ws, 'prompts/dirty.md', { by: null, author: 'orch', class: 'memory', approvedBy: null });
     await lay(ws, 'prompts/policy.md', { by: null, author: 'f13', approvedBy: 'f13' });
     commit('f13', 'a policy committed by the sovereign');
     await lay(ws, 'prompts/guidance.md', { by: null, author: 'orch', class: 'guidance', approvedBy: null });
@@ -67,6 +66,8 @@ describe('signed commits', () => {
       'merge',
       'side',
     );
+
+    await lay(ws, 'prompts/dirty.md', { by: null, author: 'orch', class: 'memory', approvedBy: null });
 
     const canary = join(ws.base, 'canary.sh');
     writeFileSync(canary, `#!/bin/sh\ntouch "${join(ws.base, 'ran')}"\nexit 0\n`);

@@ -263,6 +263,7 @@ attacks('spawn records', governed, [
   },
   {
     name: 'a specialist spawns a child with the name of an honest deputy, which stays who it was',
+    hole: 'src/policy/standing-spawns.ts: of two rooted records with one name, the one whose parent has the higher role should stand',
     path: 'prompts/rival.md',
     code: null,
     rank: 'advisory',

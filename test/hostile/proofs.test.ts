@@ -66,7 +66,14 @@ describe('proof files', () => {
     ['nothing', () => ''],
     ['cut short', (ws) => proof(ws, 'approvals').text.slice(0, 300)],
     ['of another type', (ws) => proof(ws, 'authorship').text],
-    ['changed after signing', (ws) => proof(ws, 'approvals').text.replace(/"payload":"(.{40})./, '"payload":"$1A')],
+    [
+      'changed after signing',
+      (ws) => {
+        const envelope = JSON.parse(proof(ws, 'approvals').text) as { payload: string };
+        const payload = Buffer.from(envelope.payload, 'base64').toString('utf8').replace('"T1"', '"T2"');
+        return JSON.stringify({ ...envelope, payload: Buffer.from(payload).toString('base64') });
+      },
+    ],
     [
       'for another workspace',
       (ws) =>
@@ -99,11 +106,10 @@ describe('proof files', () => {
 
   it.each(['stranger', 'spec'])('an approval in the name of lead, signed by %s', async (signer) => {
     const ws = given();
+    const known = proof(ws, 'approvals').path;
     ws.must('orch', ['write', INIT, '--class', 'policy', '--approved-by', 'lead'], { input: 'Obey.\n' });
     ws.must('lead', ['approve', INIT, '--yes']);
-    const [mine = ''] = readdirSync(join(ws.root, 'policies/approvals')).filter(
-      (name) => !proof(given(), 'approvals').path.endsWith(name),
-    );
+    const [mine = ''] = readdirSync(join(ws.root, 'policies/approvals')).filter((name) => !known.endsWith(name));
     ws.put(`policies/approvals/${mine}`, await resigned(ws, ws.read(`policies/approvals/${mine}`), signer));
     expectRefusal(ws.check(), { path: INIT, code: 'approval-unproven', rank: 'quarantined', exit: 1 });
   });
@@ -292,8 +298,9 @@ describe('the machine around it', () => {
   it('a WRIT_ROOT that cannot be read', () => {
     const ws = given();
     const ran = ws.run(['check', '--format', 'json'], { env: { WRIT_ROOT: 'trust-me' } });
-    expect(ran.exit).toBe(4);
-    hasFinding((JSON.parse(ran.stdout) as Checked).findings, 'state-unavailable');
+    expect(ran.exit).toBe(3);
+    expect(ran.stdout).toBe('');
+    expect(ran.stderr).toContain('WRIT_ROOT');
   });
 
   it('a clock set back behind what was seen, and one set years ahead', () => {
@@ -338,7 +345,13 @@ describe('the machine around it', () => {
     ['empty', (file: string) => writeFileSync(file, '')],
     ['cut in half', (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 20_000))],
     ['gone', (file: string) => rmSync(file)],
-    ['a folder', (file: string) => (rmSync(file), mkdirSync(file))],
+    [
+      'a folder',
+      (file: string) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
   ])('a state file that is %s', (_name, harm) => {
     const ws = given();
     expect(ws.run(['load', '--format', 'none']).exit).toBe(0);

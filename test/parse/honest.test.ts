@@ -80,12 +80,15 @@ const honest: readonly (readonly [name: string, file: string, codes: readonly st
 ];
 
 describe('honest files', () => {
-  it.each(honest.map(([name, file, codes, path = 'A.md']) => [name, file, codes, path] as const))('%s', async (_name, file, codes, path) => {
-    const parsed = await parseFile(file, path);
-    expect(codesOf(parsed)).toEqual(codes);
-    expect(parsed.readings.every((one) => one.claimed === null && one.fault === null)).toBe(true);
-    expect(parsed.text).toBe(file);
-  });
+  it.each(honest.map(([name, file, codes, path = 'A.md']) => [name, file, codes, path] as const))(
+    '%s',
+    async (_name, file, codes, path) => {
+      const parsed = await parseFile(file, path);
+      expect(codesOf(parsed)).toEqual(codes);
+      expect(parsed.readings.every((one) => one.claimed === null && one.fault === null)).toBe(true);
+      expect(parsed.text).toBe(file);
+    },
+  );
 
   it('a document of the constitution needs no manifest and none is looked for', async () => {
     const { parseArtifact } = await import('../../src/parse/parse.ts');

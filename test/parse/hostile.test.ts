@@ -256,7 +256,9 @@ const invalid: readonly Case[] = [
 ];
 
 describe('manifest-invalid', () => {
-  it.each(invalid.map(([name, file, why, line, column, path = 'A.md']) => [name, file, why, line, column, path] as const))('%s', async (_name, file, why, line, column, path) => {
+  it.each(
+    invalid.map(([name, file, why, line, column, path = 'A.md']) => [name, file, why, line, column, path] as const),
+  )('%s', async (_name, file, why, line, column, path) => {
     const parsed = await parseFile(file, path);
     const [reading] = parsed.readings;
     expect(reading?.claimed).toBeNull();

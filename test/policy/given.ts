@@ -6,16 +6,24 @@ import { type Instant, instantFromMs } from '../../src/model/instant.ts';
 import type { PolicySet } from '../../src/model/policy.ts';
 import type { AllowedKey, PrincipalEntry } from '../../src/model/principal.ts';
 import type { Role } from '../../src/model/role.ts';
-import type { ApprovalPredicate, Predicate, RevocationPredicate, Signer, SpawnPredicate, Statement, Subject } from '../../src/model/statement.ts';
+import type {
+  ApprovalPredicate,
+  Predicate,
+  RevocationPredicate,
+  Signer,
+  SpawnPredicate,
+  Statement,
+  Subject,
+} from '../../src/model/statement.ts';
 import { DEFAULT_POLICY } from '../../src/policy/defaults.ts';
-import { type SpawnLink } from '../../src/policy/identity.ts';
+import type { SpawnLink } from '../../src/policy/identity.ts';
 import type { Pin } from '../../src/policy/pins.ts';
-import { NOTHING_REMEMBERED, readPolicySet, type Remembered } from '../../src/policy/policy-set.ts';
+import { NOTHING_REMEMBERED, type Remembered, readPolicySet } from '../../src/policy/policy-set.ts';
 import { newKeyPair } from '../../src/sign/new-key.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
 import type { PublicKey } from '../../src/sign/public-key.ts';
+import { type SignedSet, signSet } from '../../src/write/policy-set.ts';
 import { sealStatement } from '../../src/write/statement-file.ts';
-import { signSet, type SignedSet } from '../../src/write/policy-set.ts';
 
 export function instant(ms: number): Instant {
   const at = instantFromMs(ms);
@@ -55,10 +63,17 @@ export interface World {
   readonly pin: Pin;
   readonly set: SignedSet;
   write(path: string, text: string | Uint8Array): void;
-  sign(changes?: Readonly<Record<string, string>>, more?: { raiseFloor?: boolean; roots?: readonly string[]; keys?: readonly SigningKey[] }): Promise<SignedSet>;
+  sign(
+    changes?: Readonly<Record<string, string>>,
+    more?: { raiseFloor?: boolean; roots?: readonly string[]; keys?: readonly SigningKey[] },
+  ): Promise<SignedSet>;
   read(over?: { pins?: readonly Pin[]; now?: Instant; remembered?: Partial<Remembered> }): Promise<PolicySet>;
   /** Seals a statement of this workspace and writes it; returns its file, text and digest. */
-  seal(predicate: Predicate, keys: readonly SigningKey[], over?: { issuedAt?: Instant; subjects?: readonly Subject[]; workspace?: string; file?: string }): Promise<{ readonly file: string; readonly text: string; readonly payloadDigest: string }>;
+  seal(
+    predicate: Predicate,
+    keys: readonly SigningKey[],
+    over?: { issuedAt?: Instant; subjects?: readonly Subject[]; workspace?: string; file?: string },
+  ): Promise<{ readonly file: string; readonly text: string; readonly payloadDigest: string }>;
 }
 
 export async function world(workspace = WORKSPACE): Promise<World> {
@@ -75,14 +90,31 @@ export async function world(workspace = WORKSPACE): Promise<World> {
   write('policies/allowed_signers', line('f13', sovereign.publicKey) + line('lead', approver.publicKey));
   const sign: World['sign'] = async (changes = {}, more = {}) => {
     const signed = await signSet(
-      { root, dir: 'policies', now: NOW, changes: new Map(Object.entries(changes)), raiseFloor: more.raiseFloor ?? false, roots: more.roots ?? null, recovery: null },
+      {
+        root,
+        dir: 'policies',
+        now: NOW,
+        changes: new Map(Object.entries(changes)),
+        raiseFloor: more.raiseFloor ?? false,
+        roots: more.roots ?? null,
+        recovery: null,
+      },
       more.keys ?? [sovereign],
     );
     if ('refused' in signed) throw new Error(signed.refused);
     return signed;
   };
   const set = await sign();
-  const pin: Pin = { workspace, roots: [sovereign.publicKey.fingerprint], floor: 1, version: 1, digest: null, dir: 'policies', seen: null, from: 'user' };
+  const pin: Pin = {
+    workspace,
+    roots: [sovereign.publicKey.fingerprint],
+    floor: 1,
+    version: 1,
+    digest: null,
+    dir: 'policies',
+    seen: null,
+    from: 'user',
+  };
   return {
     root,
     sovereign,
@@ -94,7 +126,16 @@ export async function world(workspace = WORKSPACE): Promise<World> {
     read: ({ pins = [pin], now = NOW, remembered = {} } = {}) =>
       readPolicySet({ root, dir: 'policies', pins, now }, { ...NOTHING_REMEMBERED, ...remembered }),
     seal: async (predicate, keys, over = {}) => {
-      const sealed = await sealStatement({ predicate, workspace: over.workspace ?? workspace, issuedAt: over.issuedAt ?? NOW, subjects: over.subjects ?? [] }, 'policies', keys);
+      const sealed = await sealStatement(
+        {
+          predicate,
+          workspace: over.workspace ?? workspace,
+          issuedAt: over.issuedAt ?? NOW,
+          subjects: over.subjects ?? [],
+        },
+        'policies',
+        keys,
+      );
       const file = over.file ?? sealed.file;
       write(file, sealed.text);
       return { ...sealed, file };
@@ -103,7 +144,16 @@ export async function world(workspace = WORKSPACE): Promise<World> {
 }
 
 export function revocation(over: Partial<RevocationPredicate>): RevocationPredicate {
-  return { type: 'revocation', artifactId: null, digest: null, publicKey: null, actor: null, by: 'f13', reason: 'test', ...over };
+  return {
+    type: 'revocation',
+    artifactId: null,
+    digest: null,
+    publicKey: null,
+    actor: null,
+    by: 'f13',
+    reason: 'test',
+    ...over,
+  };
 }
 
 /** Public keys by a short name: the same name, the same key. */
@@ -122,7 +172,11 @@ export function signerNamed(name: string, over: Partial<Signer> = {}): Signer {
 let counter = 0;
 
 /** A statement as if it had been opened: the signatures stand, whoever the signers are. */
-export function statement<P extends Predicate>(predicate: P, signers: readonly (string | Signer)[], over: Partial<Statement<P>> = {}): Statement<P> {
+export function statement<P extends Predicate>(
+  predicate: P,
+  signers: readonly (string | Signer)[],
+  over: Partial<Statement<P>> = {},
+): Statement<P> {
   counter += 1;
   return {
     predicate,
@@ -139,7 +193,16 @@ export function statement<P extends Predicate>(predicate: P, signers: readonly (
 /** A line of allowed_signers: `principal` with the key of a name (its own by default). */
 export function line(principal: string, over: Partial<AllowedKey> = {}, key = principal): AllowedKey {
   const { fingerprint, keyType, line: publicKey } = keyNamed(key);
-  return { principal, fingerprint, keyType, publicKey, namespaces: ['writ', 'git'], validAfter: null, validBefore: null, ...over };
+  return {
+    principal,
+    fingerprint,
+    keyType,
+    publicKey,
+    namespaces: ['writ', 'git'],
+    validAfter: null,
+    validBefore: null,
+    ...over,
+  };
 }
 
 export function entry(role: Role, over: Partial<PrincipalEntry> = {}): PrincipalEntry {
@@ -147,8 +210,17 @@ export function entry(role: Role, over: Partial<PrincipalEntry> = {}): Principal
 }
 
 /** An intact set of f13 (sovereign), lead (approver), orch (orchestrator), spec (specialist). */
-export function intactSet(over: Partial<PolicySet> = {}, principals: Readonly<Record<string, PrincipalEntry>> = {}): PolicySet {
-  const all = { f13: entry('sovereign'), lead: entry('approver'), orch: entry('orchestrator'), spec: entry('specialist'), ...principals };
+export function intactSet(
+  over: Partial<PolicySet> = {},
+  principals: Readonly<Record<string, PrincipalEntry>> = {},
+): PolicySet {
+  const all = {
+    f13: entry('sovereign'),
+    lead: entry('approver'),
+    orch: entry('orchestrator'),
+    spec: entry('specialist'),
+    ...principals,
+  };
   return {
     root: 'pinned',
     intact: true,
@@ -178,8 +250,21 @@ export function spawn(
   more: { signers?: readonly string[]; key?: string; issuedAt?: Instant } = {},
 ): SpawnLink {
   const key = keyNamed(more.key ?? child);
-  const predicate: SpawnPredicate = { type: 'spawn', actor: child, role: 'specialist', parent, publicKey: key.line, paths: [], expiresAt: later(8 * HOUR), session: null, ...over };
-  return { statement: statement(predicate, more.signers ?? [parent], { issuedAt: more.issuedAt ?? NOW }), fingerprint: key.fingerprint };
+  const predicate: SpawnPredicate = {
+    type: 'spawn',
+    actor: child,
+    role: 'specialist',
+    parent,
+    publicKey: key.line,
+    paths: [],
+    expiresAt: later(8 * HOUR),
+    session: null,
+    ...over,
+  };
+  return {
+    statement: statement(predicate, more.signers ?? [parent], { issuedAt: more.issuedAt ?? NOW }),
+    fingerprint: key.fingerprint,
+  };
 }
 
 export function approval(

@@ -3,7 +3,13 @@ import type { PolicySet } from '../../src/model/policy.ts';
 import { indexSpawns, NO_SPAWNS, type SpawnLink, type Traced, trace } from '../../src/policy/identity.ts';
 import { DAY, entry, HOUR, intactSet, keyNamed, later, line, NOW, revocation, spawn, statement } from './given.ts';
 
-function traced(links: readonly SpawnLink[], who: string, set: PolicySet = intactSet(), namespace: 'writ' | 'git' = 'writ', now = NOW): Traced | null {
+function traced(
+  links: readonly SpawnLink[],
+  who: string,
+  set: PolicySet = intactSet(),
+  namespace: 'writ' | 'git' = 'writ',
+  now = NOW,
+): Traced | null {
   return trace(set, indexSpawns(links), keyNamed(who).fingerprint, namespace, now);
 }
 
@@ -20,7 +26,11 @@ describe('principals', () => {
     ['orch', 'orchestrator'],
     ['spec', 'specialist'],
   ])('%s is %s', (name, role) => {
-    expect(traced([], name)).toMatchObject({ identity: { principal: name, role, scopes: [], chain: [name] }, window: 'open', faults: [] });
+    expect(traced([], name)).toMatchObject({
+      identity: { principal: name, role, scopes: [], chain: [name] },
+      window: 'open',
+      faults: [],
+    });
   });
 
   it('a key nobody listed, and a key of a name policy.yaml does not list, are nobody', () => {
@@ -47,7 +57,13 @@ describe('principals', () => {
   });
 
   it('two keys of one principal are the same principal, each with its own window', () => {
-    const set = intactSet({ keys: [line('f13', { validBefore: NOW }), line('f13', {}, 'f13-new'), line('f13', { validAfter: later(1) }, 'f13-next')] });
+    const set = intactSet({
+      keys: [
+        line('f13', { validBefore: NOW }),
+        line('f13', {}, 'f13-new'),
+        line('f13', { validAfter: later(1) }, 'f13-next'),
+      ],
+    });
     expect(traced([], 'f13', set)).toMatchObject({ identity: { principal: 'f13' }, window: 'closed' });
     expect(traced([], 'f13-new', set)).toMatchObject({ identity: { principal: 'f13' }, window: 'open' });
     expect(traced([], 'f13-next', set)).toMatchObject({ identity: { principal: 'f13' }, window: 'early' });
@@ -96,7 +112,11 @@ describe('principals', () => {
 describe('spawned actors', () => {
   it('a child of a principal has the role and paths its record gives', () => {
     const found = traced([spawn('kid', 'orch', { paths: ['src/**'] })], 'kid');
-    expect(found).toMatchObject({ identity: { principal: 'kid', role: 'specialist', scopes: [['src/**']], chain: ['orch', 'kid'] }, entry: null, faults: [] });
+    expect(found).toMatchObject({
+      identity: { principal: 'kid', role: 'specialist', scopes: [['src/**']], chain: ['orch', 'kid'] },
+      entry: null,
+      faults: [],
+    });
   });
 
   it('three links stand, four do not', () => {
@@ -118,48 +138,144 @@ describe('spawned actors', () => {
 
   it('a principal\u2019s own paths bind its children', () => {
     const set = intactSet({}, { orch: entry('orchestrator', { paths: ['services/**'] }) });
-    expect(traced([spawn('kid', 'orch', { paths: ['**'] })], 'kid', set)?.identity.scopes).toEqual([['**'], ['services/**']]);
+    expect(traced([spawn('kid', 'orch', { paths: ['**'] })], 'kid', set)?.identity.scopes).toEqual([
+      ['**'],
+      ['services/**'],
+    ]);
   });
 
   const faults: readonly (readonly [string, readonly SpawnLink[], string, readonly string[], PolicySet?])[] = [
     ['more role than its principal', [spawn('kid', 'spec', { role: 'orchestrator' })], 'kid', ['spawn-role-widened']],
-    ['more role than its spawned parent', [spawn('k1', 'orch'), spawn('k2', 'k1', { role: 'orchestrator' })], 'k2', ['spawn-role-widened']],
-    ['more role in the middle of the chain', [spawn('k1', 'spec', { role: 'orchestrator' }), spawn('k2', 'k1')], 'k2', ['spawn-role-widened']],
-    ['more life than its spawned parent', [spawn('k1', 'orch', { expiresAt: later(HOUR) }), spawn('k2', 'k1', { expiresAt: later(2 * HOUR) })], 'k2', ['spawn-role-widened']],
-    ['older than its spawned parent', [spawn('k1', 'orch'), spawn('k2', 'k1', {}, { issuedAt: later(-HOUR) })], 'k2', ['spawn-role-widened']],
-    ['more life than spawns.maxHours', [spawn('kid', 'orch', { expiresAt: later(25 * HOUR) })], 'kid', ['spawn-role-widened']],
+    [
+      'more role than its spawned parent',
+      [spawn('k1', 'orch'), spawn('k2', 'k1', { role: 'orchestrator' })],
+      'k2',
+      ['spawn-role-widened'],
+    ],
+    [
+      'more role in the middle of the chain',
+      [spawn('k1', 'spec', { role: 'orchestrator' }), spawn('k2', 'k1')],
+      'k2',
+      ['spawn-role-widened'],
+    ],
+    [
+      'more life than its spawned parent',
+      [spawn('k1', 'orch', { expiresAt: later(HOUR) }), spawn('k2', 'k1', { expiresAt: later(2 * HOUR) })],
+      'k2',
+      ['spawn-role-widened'],
+    ],
+    [
+      'older than its spawned parent',
+      [spawn('k1', 'orch'), spawn('k2', 'k1', {}, { issuedAt: later(-HOUR) })],
+      'k2',
+      ['spawn-role-widened'],
+    ],
+    [
+      'more life than spawns.maxHours',
+      [spawn('kid', 'orch', { expiresAt: later(25 * HOUR) })],
+      'kid',
+      ['spawn-role-widened'],
+    ],
     ['run out', [spawn('kid', 'orch', { expiresAt: NOW })], 'kid', ['spawn-expired']],
-    ['its parent run out', [spawn('k1', 'orch', { expiresAt: NOW }, { issuedAt: later(-HOUR) }), spawn('k2', 'k1', { expiresAt: NOW })], 'k2', ['spawn-expired', 'spawn-expired']],
+    [
+      'its parent run out',
+      [spawn('k1', 'orch', { expiresAt: NOW }, { issuedAt: later(-HOUR) }), spawn('k2', 'k1', { expiresAt: NOW })],
+      'k2',
+      ['spawn-expired', 'spawn-expired'],
+    ],
     ['issued in the future', [spawn('kid', 'orch', {}, { issuedAt: later(HOUR) })], 'kid', ['spawn-chain-broken']],
     ['a parent nobody knows', [spawn('kid', 'stranger')], 'kid', ['spawn-chain-broken']],
-    ['signed by somebody else than the parent it names', [spawn('kid', 'f13', {}, { signers: ['orch'] })], 'kid', ['spawn-chain-broken']],
+    [
+      'signed by somebody else than the parent it names',
+      [spawn('kid', 'f13', {}, { signers: ['orch'] })],
+      'kid',
+      ['spawn-chain-broken'],
+    ],
     ['signed by itself', [spawn('kid', 'kid')], 'kid', ['spawn-chain-broken']],
     ['a circle', [spawn('k1', 'k2'), spawn('k2', 'k1')], 'k1', ['spawn-chain-broken']],
-    ['a parent that departed', [spawn('kid', 'orch')], 'kid', ['spawn-chain-broken'], intactSet({}, { orch: entry('orchestrator', { departed: NOW }) })],
-    ['a parent whose key ran out', [spawn('kid', 'orch')], 'kid', ['spawn-chain-broken'], intactSet({ keys: [line('orch', { validBefore: NOW })] })],
-    ['a parent whose key is not valid yet', [spawn('kid', 'orch')], 'kid', ['spawn-chain-broken'], intactSet({ keys: [line('orch', { validAfter: later(1) })] })],
-    ['a parent that may only sign commits', [spawn('kid', 'orch')], 'kid', ['spawn-chain-broken'], intactSet({ keys: [line('orch', { namespaces: ['git'] })] })],
+    [
+      'a parent that departed',
+      [spawn('kid', 'orch')],
+      'kid',
+      ['spawn-chain-broken'],
+      intactSet({}, { orch: entry('orchestrator', { departed: NOW }) }),
+    ],
+    [
+      'a parent whose key ran out',
+      [spawn('kid', 'orch')],
+      'kid',
+      ['spawn-chain-broken'],
+      intactSet({ keys: [line('orch', { validBefore: NOW })] }),
+    ],
+    [
+      'a parent whose key is not valid yet',
+      [spawn('kid', 'orch')],
+      'kid',
+      ['spawn-chain-broken'],
+      intactSet({ keys: [line('orch', { validAfter: later(1) })] }),
+    ],
+    [
+      'a parent that may only sign commits',
+      [spawn('kid', 'orch')],
+      'kid',
+      ['spawn-chain-broken'],
+      intactSet({ keys: [line('orch', { namespaces: ['git'] })] }),
+    ],
     ['the name of a principal', [spawn('lead', 'orch', {}, { key: 'kid' })], 'kid', ['spawn-collision']],
-    ['a name that only allowed_signers lists', [spawn('ci', 'orch', {}, { key: 'kid' })], 'kid', ['spawn-collision'], intactSet({ keys: [...intactSet().keys, line('ci')] })],
-    ['the key of a principal for commits', [spawn('kid', 'orch', {}, { key: 'dev' })], 'dev', ['spawn-collision'], intactSet({ keys: [...intactSet().keys, line('dev', { namespaces: ['git'] })] })],
-    ['the name of another child', [spawn('kid', 'orch'), spawn('kid', 'f13', {}, { key: 'other' })], 'kid', ['spawn-collision']],
-    ['the key of another child', [spawn('kid', 'orch'), spawn('twin', 'f13', {}, { key: 'kid' })], 'kid', ['spawn-collision']],
-    ['a collision above it', [spawn('k1', 'orch'), spawn('k1', 'f13', {}, { key: 'other' }), spawn('k2', 'k1')], 'k2', ['spawn-collision']],
+    [
+      'a name that only allowed_signers lists',
+      [spawn('ci', 'orch', {}, { key: 'kid' })],
+      'kid',
+      ['spawn-collision'],
+      intactSet({ keys: [...intactSet().keys, line('ci')] }),
+    ],
+    [
+      'the key of a principal for commits',
+      [spawn('kid', 'orch', {}, { key: 'dev' })],
+      'dev',
+      ['spawn-collision'],
+      intactSet({ keys: [...intactSet().keys, line('dev', { namespaces: ['git'] })] }),
+    ],
+    [
+      'the name of another child',
+      [spawn('kid', 'orch'), spawn('kid', 'f13', {}, { key: 'other' })],
+      'kid',
+      ['spawn-collision'],
+    ],
+    [
+      'the key of another child',
+      [spawn('kid', 'orch'), spawn('twin', 'f13', {}, { key: 'kid' })],
+      'kid',
+      ['spawn-collision'],
+    ],
+    [
+      'a collision above it',
+      [spawn('k1', 'orch'), spawn('k1', 'f13', {}, { key: 'other' }), spawn('k2', 'k1')],
+      'k2',
+      ['spawn-collision'],
+    ],
   ];
 
-  it.each(faults.map(([name, links, who, expected, set = intactSet()]) => [name, links, who, expected, set] as const))('%s', (_name, links, who, expected, set) => {
-    const found = traced(links, who, set);
-    expect(codes(found)?.filter((code, at, all) => all.indexOf(code) === at)).toEqual([...new Set(expected)]);
-    expect(found?.identity.role).toBe('unknown');
-    expect(found?.entry).toBeNull();
-  });
+  it.each(faults.map(([name, links, who, expected, set = intactSet()]) => [name, links, who, expected, set] as const))(
+    '%s',
+    (_name, links, who, expected, set) => {
+      const found = traced(links, who, set);
+      expect(codes(found)?.filter((code, at, all) => all.indexOf(code) === at)).toEqual([...new Set(expected)]);
+      expect(found?.identity.role).toBe('unknown');
+      expect(found?.entry).toBeNull();
+    },
+  );
 
   it('a child\u2019s key proves nothing about commits', () => {
     expect(traced([spawn('kid', 'orch')], 'kid', intactSet(), 'git')).toBeNull();
   });
 
   it('clocks may differ by five minutes', () => {
-    expect(codes(traced([spawn('kid', 'orch', { expiresAt: later(24 * HOUR + 240_000) }, { issuedAt: later(240_000) })], 'kid'))).toEqual([]);
+    expect(
+      codes(
+        traced([spawn('kid', 'orch', { expiresAt: later(24 * HOUR + 240_000) }, { issuedAt: later(240_000) })], 'kid'),
+      ),
+    ).toEqual([]);
   });
 
   it.each([
@@ -208,19 +324,38 @@ describe('a stray record changes nobody else (hard rule 10)', () => {
   it.each([
     ['the same name, signed by a stranger', spawn('kid', 'orch', {}, { key: 'evil', signers: ['stranger'] })],
     ['the same key, signed by a stranger', spawn('evil', 'orch', {}, { key: 'kid', signers: ['stranger'] })],
-    ['the same name and key, signed by a stranger', spawn('kid', 'orch', { role: 'orchestrator' }, { signers: ['stranger'], issuedAt: later(1) })],
-    ['the same name, signed by its own child\u2019s child of nobody', spawn('kid', 'evil', {}, { key: 'evil2', signers: ['evil'] })],
+    [
+      'the same name and key, signed by a stranger',
+      spawn('kid', 'orch', { role: 'orchestrator' }, { signers: ['stranger'], issuedAt: later(1) }),
+    ],
+    [
+      'the same name, signed by its own child\u2019s child of nobody',
+      spawn('kid', 'evil', {}, { key: 'evil2', signers: ['evil'] }),
+    ],
     ['an older record of the same child', spawn('kid', 'orch', { expiresAt: later(HOUR) }, { issuedAt: later(-HOUR) })],
-    ['a record of the same name that ran out', spawn('kid', 'orch', { expiresAt: later(-DAY) }, { key: 'kid-old', issuedAt: later(-2 * DAY) })],
+    [
+      'a record of the same name that ran out',
+      spawn('kid', 'orch', { expiresAt: later(-DAY) }, { key: 'kid-old', issuedAt: later(-2 * DAY) }),
+    ],
   ])('%s', (_name, stray) => {
-    for (const links of [[honest, stray], [stray, honest]]) {
+    for (const links of [
+      [honest, stray],
+      [stray, honest],
+    ]) {
       expect(traced(links, 'kid')).toMatchObject({ identity: { principal: 'kid', role: 'specialist' }, faults: [] });
     }
   });
 
   it('nor one beside a parent', () => {
-    const links = [spawn('k1', 'orch', {}, { signers: ['stranger'], issuedAt: later(60_000) }), spawn('k1', 'orch', { role: 'orchestrator' }), spawn('k2', 'k1')];
-    expect(traced(links, 'k2')).toMatchObject({ identity: { chain: ['orch', 'k1', 'k2'], role: 'specialist' }, faults: [] });
+    const links = [
+      spawn('k1', 'orch', {}, { signers: ['stranger'], issuedAt: later(60_000) }),
+      spawn('k1', 'orch', { role: 'orchestrator' }),
+      spawn('k2', 'k1'),
+    ];
+    expect(traced(links, 'k2')).toMatchObject({
+      identity: { chain: ['orch', 'k1', 'k2'], role: 'specialist' },
+      faults: [],
+    });
   });
 
   it('nor one whose signer was revoked', () => {
@@ -232,7 +367,9 @@ describe('a stray record changes nobody else (hard rule 10)', () => {
   });
 
   it('ten thousand stray records cost no more than reading them', () => {
-    const strays = Array.from({ length: 10_000 }, (_, n) => spawn('kid', n % 2 ? 'orch' : 'kid', {}, { key: 'evil', signers: ['evil', 'stranger'] }));
+    const strays = Array.from({ length: 10_000 }, (_, n) =>
+      spawn('kid', n % 2 ? 'orch' : 'kid', {}, { key: 'evil', signers: ['evil', 'stranger'] }),
+    );
     const from = performance.now();
     expect(codes(traced([...strays, honest], 'kid'))).toEqual([]);
     expect(performance.now() - from).toBeLessThan(1_500);

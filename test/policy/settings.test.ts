@@ -2,13 +2,13 @@ import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CODES, type CodeName } from '../../src/model/codes.ts';
+import { isoOf } from '../../src/model/instant.ts';
 import { constitutionHash } from '../../src/policy/constitution.ts';
 import { parseExceptions } from '../../src/policy/exceptions.ts';
 import { type Pins, readPins, renderPins } from '../../src/policy/pins.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
 import { sha256Hex } from '../../src/sign/digest.ts';
 import { DAY, later, NOW, tempDir } from './given.ts';
-import { isoOf } from '../../src/model/instant.ts';
 
 const BASE = 'version: 1\nworkspace: w\nconstitution:\n  documents: [a.md]\nprincipals:\n  f13: sovereign\n';
 const auditable = (Object.keys(CODES) as CodeName[]).filter((code) => CODES[code].auditable);
@@ -46,19 +46,32 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
         ['c', { role: 'specialist', paths: null, departed: null, keeps: [] }],
       ]),
       approvals: { threshold: { policy: 2, constitution: 3 }, maxDays: 30, presence: 'touch' },
-      commits: { authorship: 'orchestrator', perPrincipal: new Map([['p', null], ['c', 'specialist'], ['lead', 'orchestrator']]), approval: ['lead'] },
+      commits: {
+        authorship: 'orchestrator',
+        perPrincipal: new Map([
+          ['p', null],
+          ['c', 'specialist'],
+          ['lead', 'orchestrator'],
+        ]),
+        approval: ['lead'],
+      },
       spawns: { maxHours: 2 },
       unmanifested: 'quarantined',
       hosts: ['claude-code', 'codex'],
       initPaths: [{ path: 'prompts/**/*.md', loads: 'launch' }],
-      classes: new Map([['policy', 'advisory'], ['memory', 'quarantined']]),
+      classes: new Map([
+        ['policy', 'advisory'],
+        ['memory', 'quarantined'],
+      ]),
       audit: new Set([auditable[0]]),
       limits: { fileBytes: 2048, files: 7, scanWork: 9 },
     });
   });
 
   it('what is left out is the default', async () => {
-    const read = await parsePolicyFile(`${BASE}approvals: {threshold: {policy: 2}}\ncommits: {authorship: none, approval: none}\n`);
+    const read = await parsePolicyFile(
+      `${BASE}approvals: {threshold: {policy: 2}}\ncommits: {authorship: none, approval: none}\n`,
+    );
     expect('policy' in read && read.policy).toMatchObject({
       approvals: { threshold: { policy: 2, constitution: 1 }, maxDays: 365, presence: 'none' },
       commits: { authorship: null, approval: [] },
@@ -71,10 +84,34 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
 
   it.each([
     ['an unknown key', `${BASE}aprovals: {}\n`, 7, 1, /unknown key `aprovals`/],
-    ['an unknown key deeper', `${BASE}approvals: {maxDays: 3, maxdays: 4}\n`, 7, 25, /approvals: unknown key `maxdays`/],
-    ['an unknown key of a principal', `${BASE}  lead:\n    role: approver\n    path: ["a/**"]\n`, 9, 5, /principals\.lead: unknown key `path`/],
-    ['an unknown key of an init path', `${BASE}initPaths:\n  - path: a\n    loads: launch\n    kind: board\n`, 10, 5, /initPaths\.0: unknown key/],
-    ['a command to run', `${BASE}handoffs: {escalate: {command: "curl x"}}\n`, 7, 23, /handoffs\.escalate/],
+    [
+      'an unknown key deeper',
+      `${BASE}approvals: {maxDays: 3, maxdays: 4}\n`,
+      7,
+      25,
+      /approvals: unknown key `maxdays`/,
+    ],
+    [
+      'an unknown key of a principal',
+      `${BASE}  lead:\n    role: approver\n    path: ["a/**"]\n`,
+      9,
+      5,
+      /principals\.lead: unknown key `path`/,
+    ],
+    [
+      'an unknown key of an init path',
+      `${BASE}initPaths:\n  - path: a\n    loads: launch\n    kind: board\n`,
+      10,
+      5,
+      /initPaths\.0: unknown key/,
+    ],
+    [
+      'a command to run',
+      `${BASE}handoffs: {escalate: {command: "curl x"}}\n`,
+      7,
+      23,
+      /handoffs\.escalate: unknown key `command`/,
+    ],
     ['a rung nobody knows', `${BASE}handoffs: {rungs: {GUESS: 1}}\n`, 7, 20, /rungs/],
     ['a rung above one', `${BASE}handoffs: {rungs: {OBS: 2}}\n`, 7, 25, /OBS/],
     ['no version', BASE.replace('version: 1\n', ''), 1, 1, /version/],
@@ -82,16 +119,34 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
     ['no workspace', BASE.replace('workspace: w\n', ''), 1, 1, /workspace/],
     ['a workspace with a blank', BASE.replace('workspace: w', 'workspace: "a b"'), 2, 12, /workspace/],
     ['nobody sovereign', BASE.replace('sovereign', 'approver'), 6, 3, /somebody must be sovereign/],
-    ['the only sovereign departed', BASE.replace('sovereign', '{role: sovereign, departed: 2026-01-01T00:00:00Z}'), 6, 3, /somebody must be sovereign/],
+    [
+      'the only sovereign departed',
+      BASE.replace('sovereign', '{role: sovereign, departed: 2026-01-01T00:00:00Z}'),
+      6,
+      3,
+      /somebody must be sovereign/,
+    ],
     ['a role nobody knows', `${BASE}  x: god\n`, 7, 6, /principals\.x/],
     ['the role unknown', `${BASE}  x: unknown\n`, 7, 6, /principals\.x/],
     ['a name with brackets', `${BASE}  "evil[bot]": approver\n`, 7, 16, /principals/],
     ['__proto__ as a name', `${BASE}  __proto__: sovereign\n`, 7, 3, /__proto__/],
     ['the same name twice', `${BASE}  f13: sovereign\n`, 7, 3, /duplicate key/],
-    ['a departure that is no date', `${BASE}  x: {role: approver, departed: 2026-02-30T00:00:00Z}\n`, 7, 33, /departed/],
+    [
+      'a departure that is no date',
+      `${BASE}  x: {role: approver, departed: 2026-02-30T00:00:00Z}\n`,
+      7,
+      33,
+      /departed/,
+    ],
     ['a kept digest cut short', `${BASE}  x: {role: approver, keeps: [abc]}\n`, 7, 31, /keeps/],
     ['a role for commits nobody knows', `${BASE}commits: {authorship: god}\n`, 7, 23, /god is no role/],
-    ['a role for one\u2019s commits nobody knows', `${BASE}commits: {principals: {f13: god}}\n`, 7, 29, /god is no role/],
+    [
+      'a role for one\u2019s commits nobody knows',
+      `${BASE}commits: {principals: {f13: god}}\n`,
+      7,
+      29,
+      /god is no role/,
+    ],
     ['the same beside the principal', `${BASE}  x: {role: approver, commits: god}\n`, 7, 32, /god is no role/],
     ['a ceiling widened', `${BASE}classes: {guidance: binding}\n`, 7, 21, /never widened: guidance stays advisory/],
     ['an evidence class widened', `${BASE}classes: {memory: advisory}\n`, 7, 19, /never widened/],
@@ -111,6 +166,7 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
     ['a glob out of the workspace', `${BASE}  x: {role: approver, paths: ["../**"]}\n`, 7, 31, /paths/],
     ['a glob of extended groups', `${BASE}  x: {role: approver, paths: ["+(a|aa)+b"]}\n`, 7, 31, /paths/],
     ['a glob of 300 characters', `${BASE}  x: {role: approver, paths: ["${'a'.repeat(300)}"]}\n`, 7, 31, /paths/],
+    ['a host nobody knows', `${BASE}hosts: [codex, claude-cod]\n`, 7, 16, /claude-cod is no host/],
     ['a host that is a path', `${BASE}hosts: ["../x"]\n`, 7, 9, /hosts\.0/],
     ['a list', '- a\n', 1, 1, /the file/],
     ['nothing', '', 1, 1, /the file/],
@@ -128,10 +184,13 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
     }
   });
 
-  it.each((Object.keys(CODES) as CodeName[]).filter((code) => !CODES[code].auditable))('%s cannot be put in audit', async (code) => {
-    const read = await parsePolicyFile(`${BASE}modes: {${code}: audit}\n`);
-    expect('fault' in read && read.fault.why).toBe(`${code} cannot be put in audit`);
-  });
+  it.each((Object.keys(CODES) as CodeName[]).filter((code) => !CODES[code].auditable))(
+    '%s cannot be put in audit',
+    async (code) => {
+      const read = await parsePolicyFile(`${BASE}modes: {${code}: audit}\n`);
+      expect('fault' in read && read.fault.why).toBe(`${code} cannot be put in audit`);
+    },
+  );
 
   it.each(auditable)('%s can', async (code) => {
     const read = await parsePolicyFile(`${BASE}modes: {${code}: audit}\n`);
@@ -142,12 +201,30 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
 describe('exceptions.yaml', () => {
   const until = isoOf(later(30 * DAY));
   const one = (over: Readonly<Record<string, string>> = {}): string =>
-    Object.entries({ code: 'manifest-missing', path: 'A.md', owner: 'f13', reason: 'old file', until, ...over }).map(([field, value], index) => `${index === 0 ? '- ' : '  '}${field}: ${value}\n`).join('');
+    Object.entries({ code: 'manifest-missing', path: 'A.md', owner: 'f13', reason: 'old file', until, ...over })
+      .map(([field, value], index) => `${index === 0 ? '- ' : '  '}${field}: ${value}\n`)
+      .join('');
   it('is read with its line', async () => {
     const read = await parseExceptions(`# why\n${one()}${one({ artifactId: 'a1', path: 'B.md' })}`, NOW);
     expect('exceptions' in read && read.exceptions).toEqual([
-      { code: 'manifest-missing', path: 'A.md', artifactId: null, owner: 'f13', reason: 'old file', until: later(30 * DAY), line: 2 },
-      { code: 'manifest-missing', path: 'B.md', artifactId: 'a1', owner: 'f13', reason: 'old file', until: later(30 * DAY), line: 7 },
+      {
+        code: 'manifest-missing',
+        path: 'A.md',
+        artifactId: null,
+        owner: 'f13',
+        reason: 'old file',
+        until: later(30 * DAY),
+        line: 2,
+      },
+      {
+        code: 'manifest-missing',
+        path: 'B.md',
+        artifactId: 'a1',
+        owner: 'f13',
+        reason: 'old file',
+        until: later(30 * DAY),
+        line: 7,
+      },
     ]);
   });
   it('an empty file, a run out one and a duplicate are no faults of the file', async () => {
@@ -159,7 +236,9 @@ describe('exceptions.yaml', () => {
   it('90 days, with room for another clock', async () => {
     expect(await parseExceptions(one({ until: isoOf(later(90 * DAY)) }), NOW)).toHaveProperty('exceptions');
     expect(await parseExceptions(one({ until: isoOf(later(90 * DAY + 240_000)) }), NOW)).toHaveProperty('exceptions');
-    expect(await parseExceptions(one({ until: isoOf(later(91 * DAY)) }), NOW)).toMatchObject({ fault: { line: 5, column: 10, why: expect.stringMatching(/more than 90 days/) as string } });
+    expect(await parseExceptions(one({ until: isoOf(later(91 * DAY)) }), NOW)).toMatchObject({
+      fault: { line: 5, column: 10, why: expect.stringMatching(/more than 90 days/) as string },
+    });
   });
   it.each([
     ['no list', 'code: x\n', 1, 1, /the file/],
@@ -177,71 +256,123 @@ describe('exceptions.yaml', () => {
     const read = await parseExceptions(text, NOW);
     expect(read).toMatchObject({ fault: { line: lineNumber, column, why: expect.stringMatching(why) as string } });
   });
-  it.each((Object.keys(CODES) as CodeName[]).filter((code) => !CODES[code].exceptable))('%s cannot be excepted', async (code) => {
-    const read = await parseExceptions(one({ code }), NOW);
-    expect(read).toMatchObject({ fault: { line: 1, column: 9, why: `${code} cannot be excepted` } });
-  });
+  it.each((Object.keys(CODES) as CodeName[]).filter((code) => !CODES[code].exceptable))(
+    '%s cannot be excepted',
+    async (code) => {
+      const read = await parseExceptions(one({ code }), NOW);
+      expect(read).toMatchObject({ fault: { line: 1, column: 9, why: `${code} cannot be excepted` } });
+    },
+  );
 });
 
 describe('pins.yaml', () => {
   const ROOT = `SHA256:${'A'.repeat(43)}`;
   const OTHER = `SHA256:${'B'.repeat(43)}`;
-  const file = (workspace: string, root = ROOT, more = ''): string => `version: 1\npins:\n  - workspace: ${workspace}\n    roots: ["${root}"]\n${more}`;
-  const read = async (system: string | null, user: string | null, environment: string | null = null): Promise<Pins | { readonly fault: string }> => {
+  const file = (workspace: string, root = ROOT, more = ''): string =>
+    `version: 1\npins:\n  - workspace: ${workspace}\n    roots: ["${root}"]\n${more}`;
+  const read = async (
+    system: string | null,
+    user: string | null,
+    environment: string | null = null,
+  ): Promise<Pins | { readonly fault: string }> => {
     const dirs = { systemDir: tempDir(), configDir: tempDir() };
-    for (const [dir, text] of [[dirs.systemDir, system], [dirs.configDir, user]] as const) if (text !== null) writeFileSync(join(dir, 'pins.yaml'), text, { mode: 0o600 });
+    for (const [dir, text] of [
+      [dirs.systemDir, system],
+      [dirs.configDir, user],
+    ] as const)
+      if (text !== null) writeFileSync(join(dir, 'pins.yaml'), text, { mode: 0o600 });
     return readPins({ ...dirs, environment });
   };
 
   it('no file, no pins; a folder that is not there, no pins', async () => {
     const nothing = { pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' };
     expect(await read(null, null)).toEqual(nothing);
-    expect(await readPins({ systemDir: '/nonexistent/writ', configDir: join(tempDir(), 'x'), environment: null })).toEqual(nothing);
+    expect(
+      await readPins({ systemDir: '/nonexistent/writ', configDir: join(tempDir(), 'x'), environment: null }),
+    ).toEqual(nothing);
   });
 
   it('is read as it is written', async () => {
     const pins: Pins = {
-      pins: [{ workspace: 'example.com/a', roots: [ROOT, OTHER], floor: 3, version: 5, digest: 'a'.repeat(64), dir: 'gov/"our" policies', seen: NOW, from: 'user' }],
+      pins: [
+        {
+          workspace: 'example.com/a',
+          roots: [ROOT, OTHER],
+          floor: 3,
+          version: 5,
+          digest: 'a'.repeat(64),
+          dir: 'gov/"our" policies',
+          seen: NOW,
+          from: 'user',
+        },
+      ],
       ledger: { state: '/tmp/"x"/writ.db', head: 'b'.repeat(64), rows: 7 },
       enforcement: 'observe',
       quarantine: 'withhold',
     };
     expect(await read(null, renderPins(pins))).toEqual(pins);
-    expect(await read(null, renderPins({ ...pins, pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' }))).toEqual({ pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' });
+    expect(
+      await read(null, renderPins({ ...pins, pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' })),
+    ).toEqual({ pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' });
   });
 
-  it.skipIf(process.getuid?.() !== 0)('the system\u2019s pin comes first, then the user\u2019s, and the environment only where there is none', async () => {
-    const pins = await read(file('a'), file('a', OTHER) + `  - workspace: b\n    roots: ["${OTHER}"]\n`, `a=${OTHER}`);
-    expect('pins' in pins && pins.pins.map((pin) => [pin.workspace, pin.roots[0], pin.from])).toEqual([['a', ROOT, 'system'], ['b', OTHER, 'user']]);
-    const given = await read(null, file('a'), `c=${OTHER}`);
-    expect('pins' in given && given.pins.map((pin) => [pin.workspace, pin.from])).toEqual([['a', 'user'], ['c', 'environment']]);
-    expect(await read('version: 1\nenforcement: enforce\nquarantine: move\n', 'version: 1\nenforcement: observe\nquarantine: withhold\n')).toMatchObject({ enforcement: 'enforce', quarantine: 'move' });
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    'the system\u2019s pin comes first, then the user\u2019s, and the environment only where there is none',
+    async () => {
+      const pins = await read(
+        file('a'),
+        `${file('a', OTHER)}  - workspace: b\n    roots: ["${OTHER}"]\n`,
+        `a=${OTHER}`,
+      );
+      expect('pins' in pins && pins.pins.map((pin) => [pin.workspace, pin.roots[0], pin.from])).toEqual([
+        ['a', ROOT, 'system'],
+        ['b', OTHER, 'user'],
+      ]);
+      const given = await read(null, file('a'), `c=${OTHER}`);
+      expect('pins' in given && given.pins.map((pin) => [pin.workspace, pin.from])).toEqual([
+        ['a', 'user'],
+        ['c', 'environment'],
+      ]);
+      expect(
+        await read(
+          'version: 1\nenforcement: enforce\nquarantine: move\n',
+          'version: 1\nenforcement: observe\nquarantine: withhold\n',
+        ),
+      ).toMatchObject({ enforcement: 'enforce', quarantine: 'move' });
+    },
+  );
 
-  it.skipIf(process.getuid?.() !== 0)('a system file that others may write, or that is not root\u2019s, is refused; so is its folder', async () => {
-    const attempt = async (spoil: (dir: string, path: string) => void): Promise<unknown> => {
-      const systemDir = tempDir();
-      const path = join(systemDir, 'pins.yaml');
-      writeFileSync(path, file('a'), { mode: 0o644 });
-      spoil(systemDir, path);
-      return readPins({ systemDir, configDir: tempDir(), environment: null });
-    };
-    expect(await attempt(() => undefined)).toHaveProperty('pins.length', 1);
-    const refused = { fault: expect.stringMatching(/must belong to root/) as string };
-    expect(await attempt((_dir, path) => chmodSync(path, 0o664))).toEqual(refused);
-    expect(await attempt((_dir, path) => chmodSync(path, 0o646))).toEqual(refused);
-    expect(await attempt((_dir, path) => chownSync(path, 1234, 0))).toEqual(refused);
-    expect(await attempt((dir) => chownSync(dir, 1234, 0))).toEqual(refused);
-    expect(await attempt((dir) => chmodSync(dir, 0o777))).toEqual(refused);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    'a system file that others may write, or that is not root\u2019s, is refused; so is its folder',
+    async () => {
+      const attempt = async (spoil: (dir: string, path: string) => void): Promise<unknown> => {
+        const systemDir = tempDir();
+        const path = join(systemDir, 'pins.yaml');
+        writeFileSync(path, file('a'), { mode: 0o644 });
+        spoil(systemDir, path);
+        return readPins({ systemDir, configDir: tempDir(), environment: null });
+      };
+      expect(await attempt(() => undefined)).toHaveProperty('pins.length', 1);
+      const refused = { fault: expect.stringMatching(/must belong to root/) as string };
+      expect(await attempt((_dir, path) => chmodSync(path, 0o664))).toEqual(refused);
+      expect(await attempt((_dir, path) => chmodSync(path, 0o646))).toEqual(refused);
+      expect(await attempt((_dir, path) => chownSync(path, 1234, 0))).toEqual(refused);
+      expect(await attempt((dir) => chownSync(dir, 1234, 0))).toEqual(refused);
+      expect(await attempt((dir) => chmodSync(dir, 0o777))).toEqual(refused);
+    },
+  );
 
   it('a pins file that is there and cannot be read is a fault, never no pins', async () => {
     const configDir = tempDir();
     symlinkSync('/nonexistent/pins.yaml', join(configDir, 'pins.yaml'));
-    expect(await readPins({ systemDir: '/nonexistent', configDir, environment: `a=${ROOT}` })).toMatchObject({ fault: expect.stringMatching(/cannot be read/) as string });
+    expect(await readPins({ systemDir: '/nonexistent', configDir, environment: `a=${ROOT}` })).toMatchObject({
+      fault: expect.stringMatching(/cannot be read/) as string,
+    });
     const folder = tempDir();
     mkdirSync(join(folder, 'pins.yaml'));
-    expect(await readPins({ systemDir: '/nonexistent', configDir: folder, environment: null })).toMatchObject({ fault: expect.stringMatching(/no ordinary file/) as string });
+    expect(await readPins({ systemDir: '/nonexistent', configDir: folder, environment: null })).toMatchObject({
+      fault: expect.stringMatching(/no ordinary file/) as string,
+    });
   });
 
   it.each([
@@ -295,8 +426,29 @@ describe('the constitution\u2019s hash', () => {
     expect(constitutionHash(new Map())).toBeNull();
     expect(constitutionHash(new Map([['x.md', a]]))).toBe(`sha256:${a}`);
     const both = `sha256:${sha256Hex(`${a}  a.md\n${b}  b.md\n`)}`;
-    expect(constitutionHash(new Map([['a.md', a], ['b.md', b]]))).toBe(both);
-    expect(constitutionHash(new Map([['b.md', b], ['a.md', a]]))).toBe(both);
-    expect(constitutionHash(new Map([['a.md', b], ['b.md', a]]))).not.toBe(both);
+    expect(
+      constitutionHash(
+        new Map([
+          ['a.md', a],
+          ['b.md', b],
+        ]),
+      ),
+    ).toBe(both);
+    expect(
+      constitutionHash(
+        new Map([
+          ['b.md', b],
+          ['a.md', a],
+        ]),
+      ),
+    ).toBe(both);
+    expect(
+      constitutionHash(
+        new Map([
+          ['a.md', b],
+          ['b.md', a],
+        ]),
+      ),
+    ).not.toBe(both);
   });
 });

@@ -33,7 +33,8 @@ export function differences(facts: Facts, judged: Judged, expected: Expected = e
   for (const [code, effect] of expected.must) say(code, effect, rest.get(code));
   for (const code of rest.keys()) if (!expected.must.has(code)) wrong.push(`${code}: not expected`);
   const fits = expected.writer.some((codes) => codes.length === writer.size && codes.every((code) => writer.has(code)));
-  if (!fits) say('writer codes', expected.writer.map((codes) => codes.join('+') || 'none').join(' or '), [...writer].join('+'));
+  if (!fits)
+    say('writer codes', expected.writer.map((codes) => codes.join('+') || 'none').join(' or '), [...writer].join('+'));
   const named = [...approving];
   if (expected.oneOf.length === 0 ? named.length > 0 : !named.some((code) => expected.oneOf.includes(code)))
     say('approval codes', expected.oneOf.join(' or ') || 'none', named.join('+') || 'none');
@@ -54,7 +55,9 @@ export class Failures {
 
   /** One line a kind of failure; empty where there is none. */
   lines(): readonly string[] {
-    return [...this.#seen].map(([kind, { count, examples }]) => `${kind} (${count} states)\n  ${examples.join('\n  ')}`);
+    return [...this.#seen].map(
+      ([kind, { count, examples }]) => `${kind} (${count} states)\n  ${examples.join('\n  ')}`,
+    );
   }
 }
 

@@ -101,6 +101,7 @@ export const CHAINS = [
   'newer version',
   'replaces lower',
   'replaces higher',
+  'higher beside',
   'replaces unclaimed',
   'claims unreplaced',
   'claims unknown',
@@ -120,7 +121,15 @@ export const REVOCATIONS = [
   'remembered',
 ] as const;
 
-export const SCANS = ['clean', 'notice', 'suspect', 'block', 'incomplete', 'intent-mismatch', 'intent-claims-authority'] as const;
+export const SCANS = [
+  'clean',
+  'notice',
+  'suspect',
+  'block',
+  'incomplete',
+  'intent-mismatch',
+  'intent-claims-authority',
+] as const;
 
 export const IMPORTS = [
   'none',
@@ -311,7 +320,9 @@ export function authorOf(facts: Facts): string {
 /** A short text of what differs from the best state, for failures. */
 export function told(facts: Facts): string {
   return (Object.keys(facts) as (keyof Facts)[])
-    .filter((axis) => JSON.stringify(facts[axis]) !== JSON.stringify(BEST[axis]) || axis === 'class' || axis === 'level')
+    .filter(
+      (axis) => JSON.stringify(facts[axis]) !== JSON.stringify(BEST[axis]) || axis === 'class' || axis === 'level',
+    )
     .map((axis) => `${axis}=${JSON.stringify(facts[axis])}`)
     .join(' ');
 }

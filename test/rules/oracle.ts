@@ -1,4 +1,4 @@
-import { authorOf, type ApprovalFact, type Facts, type WriterFact } from './facts.ts';
+import { type ApprovalFact, authorOf, type Facts, type WriterFact } from './facts.ts';
 
 /*
  * What decisions.md and overview.md say of each state, written from those pages alone: nothing here comes from src.
@@ -118,7 +118,7 @@ export const PAGE: Readonly<Record<string, PageRow>> = {
   'exception-duplicate': row(N),
   'quarantine-failed': row(N, 'E'),
   // Added to the page by the lead.
-  'discovery-incomplete': row(R, '*E'),
+  'discovery-incomplete': row(N, 'E'),
   'sidecar-orphan': row(N),
   'policy-invalid': setRow,
   'statement-invalid': row(N),
@@ -142,15 +142,20 @@ export const NEVER_AUDITED: readonly string[] = [
 
 const SCAN_EFFECT: Readonly<Record<string, PageEffect>> = { block: Q, suspect: R, notice: N };
 const RANKS: readonly PageRank[] = ['quarantined', 'reference', 'advisory', 'binding'];
-const CAPS: Readonly<Record<PageEffect, PageRank>> = { quarantine: 'quarantined', reference: R, advisory: A, note: 'binding' };
-const CEILINGS: Readonly<Record<string, PageRank>> = {
+const CAPS: Readonly<Record<PageEffect, PageRank>> = {
+  quarantine: 'quarantined',
+  reference: R,
+  advisory: A,
+  note: 'binding',
+};
+export const CEILINGS = {
   observation: R,
   operational_handoff: R,
   memory: R,
   guidance: A,
   policy: 'binding',
   constitution: 'binding',
-};
+} as const satisfies Readonly<Record<string, PageRank>>;
 const ROLE_ORDER: readonly PageRole[] = ['unknown', 'specialist', 'orchestrator', 'approver', 'sovereign'];
 
 export function lowest(ranks: readonly PageRank[]): PageRank {
@@ -309,7 +314,8 @@ export function approval(facts: Facts): Approved {
   const why = held.flatMap(({ problem }) => (problem !== null && !TIMED.includes(problem) ? [problem] : []));
   // Two things are wrong with an approval that its author could not have given anyway: either may be named.
   const author = authorOf(facts);
-  if (held.some(({ one }) => !one.off && one.by === author && APPROVER[one.by] !== 'sovereign')) why.push('approver-is-author');
+  const exempt = (by: string): boolean => isIntact(facts) && APPROVER[by] === 'sovereign';
+  if (held.some(({ one }) => !one.off && one.by === author && !exempt(one.by))) why.push('approver-is-author');
   if (held.some(({ one }) => one.off)) why.push('approval-stale');
   // Approvals of others on this path (the chain) are no approval of this artifact: at most they make it stale.
   return result([
@@ -339,10 +345,12 @@ export function isIntact(facts: Facts): boolean {
 
 function isRevoked(facts: Facts): boolean {
   const { revoked, class: cls, level } = facts;
-  const text = cls ?? 'observation';
+  // Only where somebody is proven do class and level weigh: a claim must not lift a text out of a revocation's reach.
+  const proven = isIntact(facts) && cls !== null && (hasWriter(facts) || approval(facts).valid.length > 0);
+  const text = proven ? cls : 'observation';
   // Without a manifest nothing carries an id; the class is an observation and the level the lowest.
   const byId = cls !== null;
-  const approverMay = text !== 'constitution' && (cls === null || level !== 'T3');
+  const approverMay = text !== 'constitution' && (!proven || level !== 'T3');
   if (!isIntact(facts)) return revoked === 'remembered' && byId;
   if (revoked === 'id by f13' || revoked === 'remembered') return byId;
   if (revoked === 'id by lead') return byId && approverMay;
@@ -350,11 +358,33 @@ function isRevoked(facts: Facts): boolean {
   return revoked === 'digest by lead' && approverMay;
 }
 
+/** Whether the proof that weighs most names somebody whose role is known. */
+function hasWriter(facts: Facts): boolean {
+  const [best] = writing(facts);
+  const spawnFault = [
+    'spawn-chain-broken',
+    'spawn-expired',
+    'spawn-role-widened',
+    'spawn-collision',
+    'writer-unproven',
+  ];
+  return best !== undefined && !best.some((code) => spawnFault.includes(code));
+}
+
+/** An approval of this id, standing or run out, that only the sovereign could have replaced. */
+function isHeldHigher(facts: Facts): boolean {
+  return facts.approvals.some((one) => {
+    if (one.by !== 'f13' || one.off === 'id' || (one.life !== undefined && one.life !== 'expired')) return false;
+    const cls = one.off === 'class' ? 'another' : facts.class;
+    return cls === 'constitution' || (facts.level === 'T3' && one.off !== 'level');
+  });
+}
+
 function chain(facts: Facts): readonly string[] {
   const { class: cls, level } = facts;
   if (cls === null) return [];
   const law = cls === 'policy' || cls === 'constitution';
-  const own = isRevoked(facts) ? [] : approval(facts).valid.map((one) => one.by);
+  const own = approval(facts).valid.map((one) => one.by);
   const some = own.length > 0;
   const approverMay = cls !== 'constitution' && level !== 'T3';
   // Another approved text at the same path, and neither replaces the other; asked of what can bind only.
@@ -362,22 +392,26 @@ function chain(facts: Facts): readonly string[] {
   const disagrees = gap;
   switch (facts.chain) {
     case 'alone':
-    case 'successor expired':
+    case 'higher beside':
     case 'successor by spec':
-    case 'successor revoked':
       return [];
     case 'successor by lead':
       if (!isIntact(facts) || facts.presence === 'touch') return [];
-      return !some || approverMay ? ['superseded'] : gap;
+      if (!some) return isHeldHigher(facts) ? [] : ['superseded'];
+      return approverMay ? ['superseded'] : gap;
     case 'successor by f13':
     case 'successor elsewhere':
+    // The lead's departure from "live": what ran out or was revoked does not bring back what it replaced.
+    case 'successor expired':
+    case 'successor revoked':
       return isIntact(facts) && facts.presence === 'none' ? ['superseded'] : [];
     case 'successor given before':
       if (!isIntact(facts) || facts.presence === 'touch') return [];
       return some ? gap : ['superseded'];
     case 'newer version':
       // The same id approved for other bytes, naming its own id: the older bytes are superseded where they were approved.
-      return some && isIntact(facts) && facts.presence === 'none' ? ['superseded'] : [];
+      // Law that was not approved is refused anyway; other classes may not gain by losing their approval (hard rule 5).
+      return (some || !law) && isIntact(facts) && facts.presence === 'none' ? ['superseded'] : [];
     case 'rival':
       return isIntact(facts) && facts.presence === 'none' ? gap : [];
     case 'replaces lower':
@@ -385,7 +419,8 @@ function chain(facts: Facts): readonly string[] {
     case 'replaces higher':
       // Not known to be higher where the earlier approval itself no longer stands.
       if (!isIntact(facts)) return ['supersedes-unknown'];
-      return some && facts.presence === 'none' && !own.includes('f13') ? ['supersedes-higher-authority'] : [];
+      // Only law is refused for it: what needs no approval may not gain by dropping a void one (hard rule 5).
+      return some && law && facts.presence === 'none' && !own.includes('f13') ? ['supersedes-higher-authority'] : [];
     case 'replaces unclaimed':
       return disagrees;
     case 'claims unreplaced':

@@ -267,7 +267,11 @@ export function claimedOf(manifest: Manifest, content: string, sidecar: string |
   };
 }
 
-export function authorship(manifest: Manifest, key: string, subject: readonly [string, string]): Statement<AuthorshipPredicate> {
+export function authorship(
+  manifest: Manifest,
+  key: string,
+  subject: readonly [string, string],
+): Statement<AuthorshipPredicate> {
   return statement(
     {
       type: 'authorship',
@@ -332,7 +336,12 @@ const OWN_ISSUED = NOW - 10 * DAY;
 export function approvalOf(
   manifest: Manifest,
   fact: ApprovalFact,
-  detail: { readonly issuedAt?: number; readonly replaces?: readonly string[]; readonly path?: string; readonly content?: string } = {},
+  detail: {
+    readonly issuedAt?: number;
+    readonly replaces?: readonly string[];
+    readonly path?: string;
+    readonly content?: string;
+  } = {},
 ): Statement<ApprovalPredicate> {
   const off = fact.off ?? null;
   const level: Level = off === 'level' ? (manifest.level === 'T1' ? 'T2' : 'T1') : manifest.level;
@@ -357,20 +366,31 @@ export function approvalOf(
       issuedAt,
       touched: fact.touched === true,
       subjects: [
-        [off === 'path' ? 'docs/moved.md' : (detail.path ?? PATH), off === 'bytes' ? digestOf('older') : (detail.content ?? CONTENT)],
+        [
+          off === 'path' ? 'docs/moved.md' : (detail.path ?? PATH),
+          off === 'bytes' ? digestOf('older') : (detail.content ?? CONTENT),
+        ],
       ],
     },
   );
 }
 
-function another(id: string, by: string, detail: { level?: Level; path?: string; issuedAt?: number; replaces?: string[]; life?: 'expired' } = {}) {
+function another(
+  id: string,
+  by: string,
+  detail: { level?: Level; path?: string; issuedAt?: number; replaces?: string[]; life?: 'expired' } = {},
+) {
   const manifest: Manifest = { ...manifestOf(BEST), artifactId: id, level: detail.level ?? 'T1' };
-  return approvalOf(manifest, { by, ...(detail.life ? { life: detail.life } : {}) }, {
-    issuedAt: detail.issuedAt ?? OWN_ISSUED + DAY,
-    replaces: detail.replaces ?? [],
-    path: detail.path ?? PATH,
-    content: digestOf(`another ${id}`),
-  });
+  return approvalOf(
+    manifest,
+    { by, ...(detail.life ? { life: detail.life } : {}) },
+    {
+      issuedAt: detail.issuedAt ?? OWN_ISSUED + DAY,
+      replaces: detail.replaces ?? [],
+      path: detail.path ?? PATH,
+      content: digestOf(`another ${id}`),
+    },
+  );
 }
 
 /** Approvals of other artifacts that each chain fact puts beside this one. */
@@ -387,6 +407,7 @@ const OTHERS: Readonly<Record<Facts['chain'], readonly Statement<ApprovalPredica
   'newer version': [another(ID, 'f13', { replaces: [ID] })],
   'replaces lower': [another(EARLIER_ID, 'lead', { path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
   'replaces higher': [another(EARLIER_ID, 'f13', { level: 'T3', path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
+  'higher beside': [another(EARLIER_ID, 'f13', { level: 'T3', path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
   'replaces unclaimed': [another(EARLIER_ID, 'lead', { path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
   'claims unreplaced': [another(EARLIER_ID, 'lead', { path: 'docs/old.md', issuedAt: OWN_ISSUED - DAY })],
   'claims unknown': [],
@@ -407,7 +428,16 @@ export function revocation(
   file?: string,
 ): Statement<RevocationPredicate> {
   return statement(
-    { type: 'revocation', artifactId: null, digest: null, publicKey: null, actor: null, by, reason: 'wrong', ...target },
+    {
+      type: 'revocation',
+      artifactId: null,
+      digest: null,
+      publicKey: null,
+      actor: null,
+      by,
+      reason: 'wrong',
+      ...target,
+    },
     by,
     file === undefined ? {} : { file },
   );
@@ -428,7 +458,7 @@ const REVOKING: Readonly<Record<Facts['revoked'], readonly Statement<RevocationP
 
 // --- scan ---------------------------------------------------------------------------------------------------------
 
-function rule(id: string, severity: Severity, family: Family = 'override'): Rule {
+function scanRule(id: string, severity: Severity, family: Family = 'override'): Rule {
   return {
     id,
     family,
@@ -442,11 +472,11 @@ function rule(id: string, severity: Severity, family: Family = 'override'): Rule
   };
 }
 export const RULES: readonly Rule[] = [
-  rule('notice', 'notice'),
-  rule('suspect', 'suspect'),
-  rule('block', 'block'),
-  rule('mismatch', 'suspect', 'intent-mismatch'),
-  rule('claims', 'suspect', 'intent-claims-authority'),
+  scanRule('notice', 'notice'),
+  scanRule('suspect', 'suspect'),
+  scanRule('block', 'block'),
+  scanRule('mismatch', 'suspect', 'intent-mismatch'),
+  scanRule('claims', 'suspect', 'intent-claims-authority'),
 ];
 const TEXTS: Readonly<Record<Facts['scan'], string>> = {
   clean: 'A plain line.',
@@ -546,7 +576,9 @@ const UNREAD: ReadonlySet<Facts['read']> = new Set([
 const BYTES = new Uint8Array(1);
 const COMPANION = 'docs/more.md';
 
-const IMPORTED: Readonly<Record<Facts['imports'], { readonly facts: readonly ImportFact[]; readonly rank: Rank | null }>> = {
+const IMPORTED: Readonly<
+  Record<Facts['imports'], { readonly facts: readonly ImportFact[]; readonly rank: Rank | null }>
+> = {
   none: { facts: [], rank: null },
   missing: { facts: [imported('missing')], rank: null },
   escapes: { facts: [imported('escapes')], rank: null },
@@ -562,7 +594,16 @@ function imported(state: ImportFact['state']): ImportFact {
 }
 
 export function candidateAt(path: string, detail: Partial<Candidate> = {}): Candidate {
-  return { path, kind: 'prose', uses: [], nested: null, confusableWith: null, outside: false, importHops: 4, ...detail };
+  return {
+    path,
+    kind: 'prose',
+    uses: [],
+    nested: null,
+    confusableWith: null,
+    outside: false,
+    importHops: 4,
+    ...detail,
+  };
 }
 
 export function parsedAt(candidate: Candidate, detail: Partial<Parsed>): Parsed {
@@ -614,7 +655,9 @@ export function build(facts: Facts, without: Without = {}): Built {
   const covers = facts.imports === 'lower covered' || facts.imports === 'refused covered';
   const own = facts.approvals
     .map((fact) => approvalOf(manifest, fact, { replaces: OWN_REPLACES[facts.chain] ?? [] }))
-    .map((one) => (covers ? { ...one, subjects: [...one.subjects, { name: COMPANION, sha256: digestOf('companion') }] } : one))
+    .map((one) =>
+      covers ? { ...one, subjects: [...one.subjects, { name: COMPANION, sha256: digestOf('companion') }] } : one,
+    )
     .filter((_, index) => index !== without.approval);
   const all = [...own, ...OTHERS[facts.chain]];
   const standings = all.map((one) => standingOf(one, set, spawns, NOW));
@@ -628,7 +671,7 @@ export function build(facts: Facts, without: Without = {}): Built {
   const evidence = {
     parsed: parsedAt(candidate, {
       bytes: UNREAD.has(facts.read) ? null : BYTES,
-      sha256: UNREAD.has(facts.read) ? null : facts.class === null ? CONTENT : digestOf('file'),
+      sha256: UNREAD.has(facts.read) ? null : has ? digestOf('file') : CONTENT,
       text: silent ? null : TEXTS[facts.scan],
       aliasOf: facts.read === 'symlink-alias' ? 'docs/real.md' : null,
       findings: facts.read === 'read' ? [] : [finding(facts.read)],
