@@ -61,9 +61,9 @@ export function governed(base, command, { count, size, approved, committed, env 
     }
     run(process.execPath, [command, 'approve', ...policies, '--class', 'policy', '--yes', '--as', 'f13', '--key', key]);
     commit(['policies', '.gitattributes', ...policies], 'approved');
-    for (let i = approved; i < approved + committed; i += 50)
+    for (let i = approved; i < approved + committed; i += 10)
       commit(
-        Array.from({ length: Math.min(50, approved + committed - i) }, (_, at) => `.claude/rules/rule-${i + at}.md`),
+        Array.from({ length: Math.min(10, approved + committed - i) }, (_, at) => `.claude/rules/rule-${i + at}.md`),
         `memories ${i}`,
       );
   } catch (error) {

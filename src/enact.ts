@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, readlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { followLinks } from './files/follow-links.ts';
 import { readOnce } from './files/read-once.ts';
 import type { Judgement, Request } from './gate.ts';
@@ -9,11 +9,12 @@ import { escapePath } from './model/escaped.ts';
 import type { Finding } from './model/finding.ts';
 import { type Bytes, wasRead } from './model/source.ts';
 import type { Judged, Reading } from './model/stages.ts';
-import { trace } from './policy/identity.ts';
 import type { Pins } from './policy/pins.ts';
+import { standingRevocations } from './policy/revocations.ts';
 import { quarantine } from './quarantine/move.ts';
 import { sweep } from './quarantine/sweep.ts';
 import { recordDecisions } from './record/ledger.ts';
+import { sha256Hex } from './sign/digest.ts';
 import { isOpen, openStore, type Store } from './store/store.ts';
 import { changePins, withPin } from './write/pins-file.ts';
 
@@ -39,12 +40,24 @@ export function settleLeftovers(request: Request): readonly string[] {
 }
 
 /** @returns why state cannot be written, or null: asked before judging, so that what cannot be recorded never binds. */
-export async function stateFault(request: Pick<Request, 'state'>): Promise<string | null> {
+export async function stateFault(request: Pick<Request, 'state' | 'places'>): Promise<string | null> {
   const store = await openStore(request.state, 'write');
   if (store === null) return null;
   if (!isOpen(store)) return store.unavailable;
   await store.close();
-  return null;
+  return pinsFault(request.places.configDir);
+}
+
+/** Every recorded boot also moves the mark in the pins on, so a config folder that takes no file stops it as early as state does. */
+function pinsFault(configDir: string): string | null {
+  let folder = configDir;
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch {
+    return `the pins in ${escapePath(configDir)} cannot be written`;
+  }
 }
 
 /**
@@ -58,17 +71,9 @@ export async function enact(judgement: Judgement, request: Request, actor: strin
       : [];
   const results: MoveResult[] = [];
   const findings: Finding[] = [];
-  const standing = new Set(
-    judgement.artifacts.filter((one) => one.disposition !== 'move').map((one) => one.evidence.parsed.candidate.path),
-  );
   for (const one of moving) {
     const { path } = one.evidence.parsed.candidate;
-    const moved = standing.has(realFile(one, request) ?? '')
-      ? {
-          failed: `a link to a folder leads to it, and ${realFile(one, request)} stands under its own name`,
-          gone: false,
-        }
-      : move(one, request);
+    const moved = move(one, request);
     if ('failed' in moved) {
       results.push({ path: escapePath(path), id: null, moved: moved.gone });
       if (!moved.gone)
@@ -84,24 +89,15 @@ export async function enact(judgement: Judgement, request: Request, actor: strin
   return { quarantine: results, findings };
 }
 
-/** The file behind a name that a link to a folder makes: to move that name would take the file itself away. Null for every other name, a link to a file included. */
-function realFile(one: Judged, request: Request): string | null {
-  const { candidate, aliasOf } = one.evidence.parsed;
-  if (aliasOf === null) return null;
-  const found = lstatSync(join(request.root.path, candidate.path), { throwIfNoEntry: false });
-  return found?.isSymbolicLink() === false ? aliasOf : null;
-}
-
 function move(one: Judged, request: Request): ReturnType<typeof quarantine> {
   const { parsed } = one.evidence;
   const { path } = parsed.candidate;
   // The file behind a link to a folder has a name of its own and is judged by that: taking it away by this one would evict it.
-  if (parsed.aliasOf !== null && isBehindLink(request, path))
-    return { failed: 'it lies behind a link to a folder: remove the link', gone: false };
-  const bytes = parsed.bytes ?? new Uint8Array();
+  if (isBehindLink(request, path)) return { failed: 'it lies behind a link to a folder: remove the link', gone: false };
+  const bytes = parsed.bytes ?? linkBytes(join(request.root.path, path));
   return quarantine(request.root, {
     path,
-    sha256: parsed.sha256 ?? '',
+    sha256: parsed.sha256 ?? sha256Hex(bytes),
     bytes,
     mode: parsed.mode,
     class: one.declaredClass,
@@ -110,6 +106,15 @@ function move(one: Judged, request: Request): ReturnType<typeof quarantine> {
     writer: one.writer === null ? null : { principal: one.writer.principal, role: one.writer.role },
     sidecars: parsed.aliasOf === null ? parsed.readings.flatMap(sidecarOf) : [],
   });
+}
+
+/** A link that leads out is held by where it leads, never by what lies there. */
+function linkBytes(path: string): Uint8Array {
+  try {
+    return readlinkSync(path, 'buffer');
+  } catch {
+    return new Uint8Array();
+  }
 }
 
 function isBehindLink({ root }: Request, path: string): boolean {
@@ -154,12 +159,8 @@ async function remember(store: Store, { set, proofs }: Judgement, request: Reque
   if (workspace === null || version === null || digest === null) return;
   for (const key of checkoutKeys(request)) await store.checkouts.set(key, workspace);
   await store.floors.raise(workspace, { version, floor: floor ?? 1, digest });
-  for (const one of set.revocations) {
-    const permitted = one.signers.some((signer) => {
-      const traced = trace(set, proofs.spawns, signer.fingerprint, 'writ', request.now);
-      return traced !== null && traced.faults.length === 0;
-    });
-    if (!permitted || one.file.startsWith('state:')) continue;
+  for (const one of standingRevocations(set, proofs.spawns, proofs.approvals.all, request.now)) {
+    if (one.file.startsWith('state:')) continue;
     const read = readOnce(request.root, one.file, 65_536);
     if (wasRead(read)) await store.revocations.remember(workspace, one.payloadDigest, textOf(read));
   }

@@ -1,5 +1,5 @@
 import { bind } from './bind/bind.ts';
-import { type Bench, refuseStray, toJudged } from './decide/judged.ts';
+import { type Bench, refuseStray, toJudged, withAudit } from './decide/judged.ts';
 import { type Expected, missingBindings, unusedExceptions } from './decide/workspace.ts';
 import { discover } from './discover/discover.ts';
 import { discoverOutside } from './discover/outside.ts';
@@ -7,20 +7,22 @@ import type { WorkspaceRoot } from './files/workspace-root.ts';
 import { gather } from './gather/gather.ts';
 import { type Proofs, readProofs } from './gather/proofs.ts';
 import { orphanFindings, readCandidates } from './gather/read-candidates.ts';
-import { type Memory, recall } from './gather/recall.ts';
+import { type Memory, recall, type StandsFor } from './gather/recall.ts';
 import { DEFAULT_RULES } from './generated/rules.ts';
 import type { Repository } from './git/repository.ts';
+import { AUDITABLE } from './model/codes.ts';
 import type { Finding } from './model/finding.ts';
 import type { Instant } from './model/instant.ts';
 import type { PolicySet } from './model/policy.ts';
 import type { Rank } from './model/rank.ts';
 import type { Enforcement, Places } from './model/settings.ts';
-import type { Bytes } from './model/source.ts';
+import type { Bytes, Candidate } from './model/source.ts';
 import type { Judged, Scanned } from './model/stages.ts';
 import { bindingApprovals } from './policy/approvals.ts';
 import type { Pins } from './policy/pins.ts';
 import { readPolicySet } from './policy/policy-set.ts';
 import { scanArtifact } from './scan/scan-artifact.ts';
+import { compileUserRules } from './scan/user-rules.ts';
 import type { StateLocation } from './store/location.ts';
 import { checkImports } from './verify/imports.ts';
 import { verify } from './verify/verify.ts';
@@ -43,6 +45,8 @@ export interface Request {
   readonly stateFault: string | null;
   /** Told after each artifact judged, with how many there are; null where nobody watches. */
   readonly onProgress: ((done: number, of: number) => void) | null;
+  /** The folder is a tree of git laid out beside the workspace it stands for; absent where it is the workspace itself. */
+  readonly standsFor?: StandsFor;
 }
 
 /** Everything that was judged, and under which policy set. */
@@ -67,10 +71,9 @@ export interface Judgement {
 export async function judge(request: Request): Promise<Judgement> {
   const { root, repository, now } = request;
   const memory = await recall(request);
-  const set = heldBack(
-    await readPolicySet({ root, dir: memory.dir, pins: memory.pins?.pins ?? [], now }, memory.remembered),
-    memory,
-  );
+  const signed = await readPolicySet({ root, dir: memory.dir, pins: memory.pins?.pins ?? [], now }, memory.remembered);
+  const own = await compileUserRules(signed.ruleFiles, DEFAULT_RULES);
+  const set = heldBack(signed, [...memory.findings, ...own.findings]);
   const found = discover({
     root,
     policyHosts: set.policy.hosts,
@@ -83,7 +86,7 @@ export async function judge(request: Request): Promise<Judgement> {
         : [...set.documents.keys()].filter((path) => request.paths?.includes(path)),
   });
   const outside =
-    request.paths === null
+    request.paths === null && request.standsFor === undefined
       ? discoverOutside({ home: request.places.home, start: root.path, hosts: set.policy.hosts })
       : [];
   const read = await readCandidates({
@@ -93,6 +96,7 @@ export async function judge(request: Request): Promise<Judgement> {
     fileBytes: set.policy.limits.fileBytes,
     overlay: request.overlay,
     home: request.places.home,
+    place: request.standsFor?.path ?? root.path,
   });
   const proofs = readProofs(root, set, now);
   const evidence = await gather({
@@ -100,21 +104,26 @@ export async function judge(request: Request): Promise<Judgement> {
     set,
     proofs,
     repository,
-    prefix: prefixIn(repository, root),
+    prefix: prefixIn(repository, request.standsFor ?? root),
     now,
     imports: read.imports,
   });
   const judging = { set, spawns: proofs.spawns, now };
-  const scanning = { rules: DEFAULT_RULES, workLimit: set.policy.limits.scanWork };
+  const scanning = {
+    rules: own.rules.length === 0 ? DEFAULT_RULES : [...DEFAULT_RULES, ...own.rules],
+    workLimit: set.policy.limits.scanWork,
+  };
   const scanned = evidence.map((one, index) => {
     request.onProgress?.(index + 1, evidence.length);
     return scanArtifact(verify(bind(one, judging), judging), scanning);
   });
-  const artifacts = withImports(scanned, { set, setFindings: memory.findings, now });
+  const places = new Set([...found.candidates, ...outside]);
+  const artifacts = withImports(scanned, { set, setFindings: [...memory.findings, ...own.findings], now }, places);
   const whole = request.paths === null;
   const findings = [
     ...memory.findings,
     ...set.findings,
+    ...own.findings,
     ...proofs.findings,
     ...found.findings,
     ...read.findings,
@@ -126,27 +135,44 @@ export async function judge(request: Request): Promise<Judgement> {
   return { at: now, set, pins: memory.pins, memory, proofs, enforcement, artifacts, findings, present: found.present };
 }
 
-/** Where state cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
-function heldBack(set: PolicySet, memory: Memory): PolicySet {
-  return memory.findings.length === 0 ? set : { ...set, intact: false };
+/** Where state or a rule file cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
+function heldBack(set: PolicySet, faults: readonly Finding[]): PolicySet {
+  return faults.length === 0 ? set : { ...set, intact: false };
 }
 
-/** Decides each artifact alone, then once more where what it imports ranks lower. */
-function withImports(scanned: readonly Scanned[], bench: Bench): readonly Judged[] {
+/**
+ * Decides each artifact alone, then once more where what it imports ranks lower.
+ * @param places what discovery found. A file that is here only because another imports it is never moved: one stray `@src/app.ts`
+ * must not take a source file or a board away (hard rule 10).
+ */
+function withImports(scanned: readonly Scanned[], bench: Bench, places: ReadonlySet<Candidate>): readonly Judged[] {
   const alone = scanned.map((one) => toJudged(one, [], bench));
+  const unrelieved = bench.set.policy.audit.size === 0 ? alone : scanned.map((one) => toJudged(one, [], withAudit(bench, new Set())));
   const ranks = new Map<string, Rank>();
-  for (const { evidence, rank } of alone)
+  for (const { evidence, rank } of unrelieved)
     if (evidence.parsed.line === null) ranks.set(evidence.parsed.candidate.path, rank);
   const judged = alone.map((first, index) => {
     const one = scanned[index];
     const { imports } = first.evidence;
     if (imports.length === 0 || one === undefined) return first;
-    const capped = checkImports(imports, first.rank, (path) => ranks.get(path) ?? null, one.verified.covered);
+    // Weighed as if every code that may be audited were, against the imported as if none were: no mode changes what is found (hard rule 8).
+    const { rank } = toJudged(one, [], withAudit(bench, AUDITABLE));
+    const capped = checkImports(imports, rank, (path) => ranks.get(path) ?? null, one.verified.covered);
     return capped.length === 0 ? first : toJudged(one, capped, bench);
   });
-  return [...judged, ...judged.flatMap((one) => one.evidence.strays.map((stray) => refuseStray(one, stray)))].sort(
-    byPath,
+  const held = judged.map((one) =>
+    one.disposition === 'move' && !places.has(one.evidence.parsed.candidate)
+      ? { ...one, disposition: 'withhold' as const }
+      : one,
   );
+  return [...held, ...straysOf(held)].sort(byPath);
+}
+
+/** Sidecars refused alone, each once: a link shows the sidecar of the file it leads to as well. */
+function straysOf(judged: readonly Judged[]): readonly Judged[] {
+  const refused = judged.flatMap((one) => one.evidence.strays.map((stray) => refuseStray(one, stray)));
+  const byName = new Map(refused.map((one) => [one.evidence.parsed.candidate.path, one]));
+  return [...byName.values()];
 }
 
 /** The approvals that must find their artifact; of named paths only those. */

@@ -63,6 +63,7 @@ export async function init(call: Call): Promise<Exit> {
       raiseFloor: false,
       roots: [key.publicKey.fingerprint],
       recovery: recovery === null ? null : readPublicKey(recovery).fingerprint,
+      revocations: [],
     },
     [key],
   );

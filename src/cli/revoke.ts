@@ -9,7 +9,7 @@ import { sealStatement, writeStatement } from '../write/statement-file.ts';
 import { type Call, CannotError, EXIT, type Exit, RefusedError, text, UsageError } from './command.ts';
 import { tell } from './output.ts';
 import { openSigner } from './signing.ts';
-import { repin } from './trust-change.ts';
+import { repin, standingDigests } from './trust-change.ts';
 import { openWorkspace, toPath, toRequest, type Workspace } from './workspace.ts';
 
 type Target = Pick<RevocationPredicate, 'artifactId' | 'digest' | 'publicKey' | 'actor'>;
@@ -44,7 +44,7 @@ export async function revoke(call: Call): Promise<Exit> {
   if (fault !== null) throw new CannotError(fault);
   await remember(workspace, set.workspace ?? '', sealed.payloadDigest, sealed.text);
   await tell(`revoked ${found.what}; record in ${sealed.file}`);
-  await listInSet(workspace, judgement, signer);
+  await listInSet(workspace, judgement, signer, sealed.payloadDigest);
   return EXIT.ok;
 }
 
@@ -138,7 +138,7 @@ async function remember(workspace: Workspace, id: string, payloadDigest: string,
 }
 
 /** A root lists its revocation at once and raises the floor; another signer\u2019s stands by itself until the next signing. */
-async function listInSet(workspace: Workspace, judgement: Judgement, signer: KnownSigner): Promise<void> {
+async function listInSet(workspace: Workspace, judgement: Judgement, signer: KnownSigner, made: string): Promise<void> {
   const { dir } = judgement.set;
   const roots = readSigned(workspace.root, dir)?.predicate.roots ?? [];
   if (!roots.includes(signer.key.publicKey.fingerprint)) return;
@@ -151,6 +151,7 @@ async function listInSet(workspace: Workspace, judgement: Judgement, signer: Kno
       raiseFloor: true,
       roots: null,
       recovery: null,
+      revocations: [...standingDigests(judgement), made],
     },
     [signer.key],
   );

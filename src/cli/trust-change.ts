@@ -7,6 +7,7 @@ import { isoOf } from '../model/instant.ts';
 import { PRINCIPAL_NAME, toRole } from '../model/role.ts';
 import { wasRead } from '../model/source.ts';
 import { POLICY_FILE, SIGNERS_FILE } from '../policy/policy-set.ts';
+import { standingRevocations } from '../policy/revocations.ts';
 import { readStatements } from '../policy/statements.ts';
 import { parseAllowedSigners, renderAllowedSigner } from '../sign/allowed-signers.ts';
 import type { SigningKey } from '../sign/private-key.ts';
@@ -87,6 +88,7 @@ export async function remove(call: Call): Promise<Exit> {
         done: `${name} has departed; ${kept.length} of their statements still stand`,
       };
     }
+    const made: string[] = [];
     if (compromised) {
       const predicate = {
         type: 'revocation' as const,
@@ -104,12 +106,14 @@ export async function remove(call: Call): Promise<Exit> {
       );
       const fault = writeStatement(workspace.root, sealed);
       if (fault !== null) throw new CannotError(fault);
+      made.push(sealed.payloadDigest);
     }
     const lines = signers.split('\n').filter((line) => line.trim().split(/\s+/)[0] !== name);
     return {
       policy: editPrincipal(policy, { name, gone: true }),
       signers: lines.join('\n'),
       raiseFloor: true,
+      made,
       done: `${name} is removed${compromised ? ' and revoked' : ''}; sets before this version are refused from now on`,
     };
   });
@@ -121,6 +125,7 @@ export async function sign(call: Call): Promise<Exit> {
     policy,
     signers,
     raiseFloor: flag(call, 'raise-floor'),
+    takesEdits: true,
     done: 'signed',
   }));
 }
@@ -182,6 +187,10 @@ interface Changed {
   readonly policy: string;
   readonly signers: string;
   readonly raiseFloor: boolean;
+  /** Payload digests of revocations made with the change. */
+  readonly made?: readonly string[];
+  /** What was edited by hand since is signed too. */
+  readonly takesEdits?: true;
   readonly done: string;
 }
 
@@ -263,11 +272,18 @@ async function signAndPin(
     raiseFloor: changed.raiseFloor,
     roots,
     recovery: null,
+    revocations: [...standingDigests(judgement), ...(changed.made ?? [])],
+    ...(changed.takesEdits ? { takesEdits: true } : {}),
   };
   const signed = await signSet(draft, keys);
   if ('refused' in signed) throw new UsageError(signed.refused);
   await repin(workspace, dir, signed);
   return signed;
+}
+
+/** The revocations that stand now: what the root lists, and so keeps whatever becomes of who signed them. */
+export function standingDigests({ set, proofs, at }: Judgement): readonly string[] {
+  return standingRevocations(set, proofs.spawns, proofs.approvals.all, at).map((one) => one.payloadDigest);
 }
 
 /** The pin follows what its own root signed. A pin of the administrator stays as it is. */

@@ -11,7 +11,7 @@ import { suggestion } from './arguments.ts';
 import { type Call, EXIT, type Exit, RefusedError, text, UsageError } from './command.ts';
 import { tell } from './output.ts';
 import { openKey } from './signing.ts';
-import { repin } from './trust-change.ts';
+import { repin, standingDigests } from './trust-change.ts';
 import { openWorkspace, toPath, toRequest } from './workspace.ts';
 import { until } from './write.ts';
 
@@ -52,7 +52,16 @@ export async function waive(call: Call): Promise<Exit> {
   const entry = `- {code: ${code}, path: ${JSON.stringify(path)}, owner: ${owner}, reason: ${JSON.stringify(reason.slice(0, 500))}, until: "${isoOf(end)}"}\n`;
   const changes = new Map([[file, `${old.replace(/\n*$/, '\n')}${entry}`]]);
   const done = await signSet(
-    { root: workspace.root, dir, now: workspace.now, changes, raiseFloor: false, roots: null, recovery: null },
+    {
+      root: workspace.root,
+      dir,
+      now: workspace.now,
+      changes,
+      raiseFloor: false,
+      roots: null,
+      recovery: null,
+      revocations: standingDigests(judgement),
+    },
     [key],
   );
   if ('refused' in done) throw new UsageError(done.refused);

@@ -1,5 +1,5 @@
 import { CEILING } from '../model/artifact-class.ts';
-import { entryOf, finding } from '../model/codes.ts';
+import { type CodeName, entryOf, finding } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
@@ -14,6 +14,11 @@ export interface Bench {
   /** Findings about the whole workspace that came before the set was read. */
   readonly setFindings: readonly Finding[];
   readonly now: Instant;
+}
+
+/** The same bench with other codes in audit. */
+export function withAudit(bench: Bench, audit: ReadonlySet<CodeName>): Bench {
+  return { ...bench, set: { ...bench.set, policy: { ...bench.set.policy, audit } } };
 }
 
 /** Puts every finding of one artifact before `decide` and states the verdict. */
@@ -161,10 +166,8 @@ function documentClass(parsed: Parsed): Judged['declaredClass'] {
   return parsed.candidate.kind === 'document' ? 'constitution' : null;
 }
 
-/** Never moved: dependencies, files outside, board lines, constitution documents, and what could not be read. */
-function isMovable(parsed: Parsed): boolean {
-  const { candidate, line, bytes } = parsed;
-  return (
-    candidate.nested === null && !candidate.outside && candidate.kind !== 'document' && line === null && bytes !== null
-  );
+/** Never moved: dependencies, files outside, board lines, constitution documents, and what could not be read; a link that leads out is moved as a link. */
+function isMovable({ candidate, line, bytes, findings }: Parsed): boolean {
+  if (candidate.nested !== null || candidate.outside || candidate.kind === 'document' || line !== null) return false;
+  return bytes !== null || findings.some((one) => one.code === 'path-escapes-root');
 }

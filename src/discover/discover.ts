@@ -39,7 +39,7 @@ export interface Discovery {
   readonly findings: readonly Finding[];
   /** Hosts whose marks lie in the root. */
   readonly present: readonly string[];
-  /** File to the sidecars seen beside it. */
+  /** File to the sidecars seen beside it; an empty list where its whole folder was seen and holds none. */
   readonly sidecars: ReadonlyMap<string, readonly string[]>;
   /** Sidecars of init paths that are not there. */
   readonly orphans: readonly string[];
@@ -54,6 +54,7 @@ interface Search {
   readonly orphans: string[];
   readonly unsearched: string[];
   readonly links: LinkBudget;
+  readonly foldsCase: boolean;
   tooMany: boolean;
 }
 
@@ -72,6 +73,7 @@ export function discover(input: DiscoverInput): Discovery {
     orphans: [],
     unsearched: [],
     links: { links: MAX_LINKS, entries: MAX_LINKED },
+    foldsCase,
     tooMany: false,
   };
   if (input.paths === null) searchFolder(search, '');
@@ -106,7 +108,14 @@ function searchFolder(search: Search, goal: string): void {
       const folder = matcher.folder(at);
       if (subjectOf(name) !== null) pending.push(join(at, name));
       else if (kind === 'link') links.push(join(at, name));
-      else keep(search, join(at, name), matcher.hit(name, folder), folder.nested);
+      else {
+        const hit = matcher.hit(name, folder);
+        if (hit === null) return false;
+        const path = join(at, name);
+        keep(search, path, hit, folder.nested);
+        // Where names fold, a sidecar may be spelt otherwise than its file, so only a look tells.
+        if (kind === 'file' && !search.foldsCase) search.sidecars.set(path, []);
+      }
       return false;
     },
   });

@@ -14,6 +14,8 @@ const GEMINI_HOPS = 5;
 export interface Following {
   readonly root: WorkspaceRoot;
   readonly home: string;
+  /** Where the workspace lies; another folder than `root` for a tree laid out elsewhere. */
+  readonly place: string;
   /** Everything read so far; grows by what `take` reads. */
   readonly byPath: Map<string, Parsed>;
   /** Reads and parses one more file. */
@@ -103,7 +105,7 @@ function targetsIn(importer: Parsed, syntax: ImportSyntax, following: Following)
 function locate(
   importer: string,
   target: string,
-  { root, home }: Following,
+  { root, home, place }: Following,
   spelled: boolean,
 ): readonly Pick<Found, 'path' | 'state'>[] {
   const resolved = resolveImport(importer, target);
@@ -117,10 +119,11 @@ function locate(
   }
   const { outside } = resolved;
   const inHome = outside.startsWith('~/');
-  const absolute = inHome ? join(home, outside.slice(2)) : outside.startsWith('/') ? outside : join(root.path, outside);
+  const absolute = inHome ? join(home, outside.slice(2)) : outside.startsWith('/') ? outside : join(place, outside);
+  const inside = toRelative({ path: place }, absolute);
+  if (inside !== null && inside !== '')
+    return isFile(join(root.path, inside)) ? [{ path: inside, state: 'inside' }] : [];
   if (!isFile(absolute)) return [];
-  const inside = toRelative(root, absolute);
-  if (inside !== null && inside !== '') return [{ path: inside, state: 'inside' }];
   // The user's own preferences under a host's folder are a documented use: they cap the importer, they do not condemn it.
   return [
     { path: outside, state: inHome && /^~\/\.(?:claude|gemini|codex|config)\//.test(outside) ? 'home' : 'escapes' },

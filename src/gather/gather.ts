@@ -156,8 +156,8 @@ async function sourceCommits(
 }
 
 /**
- * Two artifacts with one id: whoever holds less proof gives way, so that a stray copy never lowers what is approved or
- * proven (hard rule 10). Names of the same file (aliases) are no duplicates.
+ * Two artifacts with one id: only an approved one makes the other give way, and what nobody is proven to have written
+ * gives way to any. So a copy that is not approved never lowers what is (hard rule 10). Names of one file are no duplicates.
  */
 function findDuplicates(
   settled: readonly Pair[],
@@ -179,7 +179,8 @@ function findDuplicates(
     for (const { pair, weight } of held) {
       if (weight > APPROVED) continue;
       const rival = held.find(
-        (other) => other.pair !== pair && other.weight >= weight && fileOf(other.pair) !== fileOf(pair),
+        (other) =>
+          other.pair !== pair && (other.weight > APPROVED || weight === 0) && fileOf(other.pair) !== fileOf(pair),
       );
       if (rival) duplicates.set(pair.one, rival.pair.one.candidate.path);
     }

@@ -23,6 +23,8 @@ export interface ReadInput {
   readonly fileBytes: number;
   /** The user's home, for imports that name it. */
   readonly home: string;
+  /** Where the workspace lies; another folder than `root` for a tree laid out elsewhere. */
+  readonly place: string;
   /** Bytes that stand in for what lies on disk. */
   readonly overlay: ReadonlyMap<string, Bytes>;
 }
@@ -50,7 +52,7 @@ export async function readCandidates(input: ReadInput): Promise<ReadCandidates> 
     }
   };
   for (const candidate of input.candidates) await take(candidate);
-  const imports = await followImports({ root: input.root, home: input.home, byPath, take });
+  const imports = await followImports({ root: input.root, home: input.home, place: input.place, byPath, take });
   return { parsed, imports, findings };
 }
 
@@ -61,21 +63,15 @@ async function readFile(input: ReadInput, candidate: Candidate): Promise<Parsed>
   return parseArtifact(candidate, result, wasRead(result) ? readSidecars(input, candidate.path, result.aliasOf) : []);
 }
 
-/** A file's own sidecars, or for an alias without one those of the file it leads to. */
+/** A file's own sidecars, and for an alias those of the file it leads to: one that somebody drops beside the link must not hide them. */
 function readSidecars(input: ReadInput, path: string, aliasOf: string | null): readonly SidecarRead[] {
   const laid = [`${path}.manifest.yaml`, `${path}.manifest.json`].filter((name) => input.overlay.has(name));
-  const names = [...new Set([...laid, ...(input.sidecars.get(path) ?? sidecarsBeside(input.root.path, path))])];
-  if (names.length > 0)
-    return names.map((name) => ({
-      path: name,
-      read: input.overlay.get(name) ?? readOnce(input.root, name, SIDECAR_BYTES),
-    }));
-  return aliasOf === null
-    ? []
-    : sidecarsBeside(input.root.path, aliasOf).map((name) => ({
-        path: name,
-        read: readOnce(input.root, name, SIDECAR_BYTES),
-      }));
+  const own = input.sidecars.get(path) ?? sidecarsBeside(input.root.path, path);
+  const names = [...new Set([...laid, ...own, ...(aliasOf === null ? [] : sidecarsBeside(input.root.path, aliasOf))])];
+  return names.map((name) => ({
+    path: name,
+    read: input.overlay.get(name) ?? readOnce(input.root, name, SIDECAR_BYTES),
+  }));
 }
 
 function readBoard(

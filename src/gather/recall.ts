@@ -8,11 +8,19 @@ import type { Finding } from '../model/finding.ts';
 import type { Places } from '../model/settings.ts';
 import { wasRead } from '../model/source.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
-import { type Pins, readPins } from '../policy/pins.ts';
+import { type Pin, type Pins, readPins } from '../policy/pins.ts';
 import { NOTHING_REMEMBERED, type Remembered, SET_FILE } from '../policy/policy-set.ts';
 import { openStatement } from '../sign/statement.ts';
 import type { StateLocation } from '../store/location.ts';
 import { isOpen, openStore } from '../store/store.ts';
+
+/** A workspace whose files were laid out in another folder, to be judged there. */
+export interface StandsFor {
+  /** Real path of the workspace. */
+  readonly path: string;
+  /** Counts only where this machine has no pin for its workspace. */
+  readonly pin: Pin | null;
+}
 
 export interface RecallInput {
   readonly root: WorkspaceRoot;
@@ -20,6 +28,7 @@ export interface RecallInput {
   readonly places: Places;
   readonly state: StateLocation;
   readonly stateFault: string | null;
+  readonly standsFor?: StandsFor;
 }
 
 /** What this machine knows before it looks at the workspace: pins and state. */
@@ -34,18 +43,19 @@ export interface Memory {
 
 /** Reads pins and, where a state file is there, what it remembers; opens nothing for writing. */
 export async function recall(input: RecallInput): Promise<Memory> {
-  const pins = await readPins({
+  const own = await readPins({
     systemDir: input.places.systemDir,
     configDir: input.places.configDir,
     environment: input.places.root,
   });
-  if ('fault' in pins) {
+  if ('fault' in own) {
     const found = finding('state-unavailable', {
-      message: `The pins cannot be read: ${pins.fault}.`,
+      message: `The pins cannot be read: ${own.fault}.`,
       cure: 'Repair or remove the pins file, then: writ trust pin',
     });
     return { pins: null, remembered: NOTHING_REMEMBERED, dir: findDir(input.root, null), findings: [found] };
   }
+  const pins = withPin(own, input.standsFor?.pin ?? null);
   const dir = findDir(input.root, pins);
   const state = await recallState(input, pins, claimedId(input.root, dir));
   return { pins, dir, ...state };
@@ -57,8 +67,13 @@ export function checkoutKey(input: Pick<RecallInput, 'root' | 'repository'>): st
 }
 
 /** Every key a checkout is remembered by, the one that counts first: its clone, then its folder, so that taking `.git` away forgets nothing. */
-export function checkoutKeys(input: Pick<RecallInput, 'root' | 'repository'>): readonly string[] {
-  return [...new Set([checkoutKey(input), input.root.path])];
+export function checkoutKeys(input: Pick<RecallInput, 'root' | 'repository' | 'standsFor'>): readonly string[] {
+  return [...new Set([checkoutKey(input), input.standsFor?.path ?? input.root.path])];
+}
+
+function withPin(pins: Pins, pin: Pin | null): Pins {
+  if (pin === null || pins.pins.some((one) => one.workspace === pin.workspace)) return pins;
+  return { ...pins, pins: [...pins.pins, pin] };
 }
 
 async function recallState(

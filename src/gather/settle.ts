@@ -54,7 +54,8 @@ export function settle(parsed: Parsed, weigh: Weigh, set: PolicySet): Settled {
   if (winner && isOne) {
     return {
       claimed: winner.claimed,
-      strays: real.filter((reading) => reading !== winner && reading.sidecar !== null),
+      // What lies beside the file a link leads to is that file's own affair.
+      strays: real.filter((reading) => reading !== winner && reading.sidecar?.path.startsWith(`${candidate.path}.`)),
       findings: [...notes, ...winner.notes],
     };
   }

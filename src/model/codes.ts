@@ -756,3 +756,8 @@ export const CAP: Readonly<Record<Effect, Rank>> = {
   advisory: 'advisory',
   note: 'binding',
 };
+
+/** Every code that policy.yaml may put in audit (M). */
+export const AUDITABLE: ReadonlySet<CodeName> = new Set(
+  (Object.keys(CODES) as CodeName[]).filter((code) => CODES[code].auditable === true),
+);

@@ -76,10 +76,12 @@ export interface PolicySet {
   readonly exceptions: readonly Exception[];
   /** Revocations that stand: those in the folder and those state remembers. */
   readonly revocations: readonly Statement<RevocationPredicate>[];
+  /** Payload digests of the revocations the root itself listed: they stand whatever becomes of who signed them. */
+  readonly endorsed: ReadonlySet<string>;
   /** Constitution documents the signature covers: path to bare hex sha256. */
   readonly documents: ReadonlyMap<string, string>;
-  /** Paths of user rule files that the signature covers. */
-  readonly ruleFiles: readonly string[];
+  /** The user's rule files that the signature covers, as they were signed. */
+  readonly ruleFiles: readonly { readonly path: string; readonly text: string }[];
   /** Bare hex sha256 of the set's payload, or null. */
   readonly digest: string | null;
   readonly findings: readonly Finding[];

@@ -117,13 +117,14 @@ export function revokesArtifact(
   spawns: SpawnIndex,
   now: Instant,
 ): boolean {
-  const { predicate, signers, file } = revocation;
+  const { predicate, signers, file, payloadDigest } = revocation;
   const named =
     (predicate.artifactId !== null && predicate.artifactId === target.artifactId) ||
     (predicate.digest !== null && target.digests.includes(predicate.digest));
   if (!named) return false;
   // What state remembers was checked when it was first seen; without an intact set nobody can be traced anew.
   if (!set.intact) return file.startsWith('state:');
+  if (set.endorsed.has(payloadDigest)) return true;
   return signers.some((signer) => {
     const traced = trace(set, spawns, signer.fingerprint, 'writ', now);
     return (

@@ -36,6 +36,7 @@ export function unprovenSet(
     exceptions: [],
     documents: new Map(),
     ruleFiles: [],
+    endorsed: new Set(),
     digest: null,
   };
 }

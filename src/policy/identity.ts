@@ -108,14 +108,17 @@ function identify(
 /** Whether a standing revocation names this link of the chain, by its name or by the key it acted with. */
 function isRevoked(set: PolicySet, spawns: SpawnIndex, steps: readonly Step[], index: number, now: Instant): boolean {
   const step = steps[index];
-  return set.revocations.some(({ predicate, signers }) => {
+  return set.revocations.some(({ predicate, signers, payloadDigest }) => {
     const named =
       (predicate.publicKey !== null && parsePublicKey(predicate.publicKey)?.fingerprint === step?.fingerprint) ||
       (predicate.actor !== null && predicate.actor === step?.name);
     // Whoever signed it is not asked whether they were revoked later: denial beats (style.md 9).
     return (
       named &&
-      signers.some((signer) => mayRevoke(identify(set, spawns, signer.fingerprint, 'writ', now)?.traced, steps, index))
+      (set.endorsed.has(payloadDigest) ||
+        signers.some((signer) =>
+          mayRevoke(identify(set, spawns, signer.fingerprint, 'writ', now)?.traced, steps, index),
+        ))
     );
   });
 }

@@ -237,7 +237,11 @@ async function assemble(
     exceptions: exceptions.exceptions,
     revocations,
     documents,
-    ruleFiles: rules.filter((path) => files.has(path)),
+    endorsed: new Set(predicate.revocations),
+    ruleFiles: rules.flatMap((path) => {
+      const bytes = files.get(path);
+      return bytes ? [{ path, text: Buffer.from(bytes).toString('utf8') }] : [];
+    }),
     digest: set.payloadDigest,
     findings: found,
   };

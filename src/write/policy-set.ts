@@ -10,7 +10,6 @@ import type { PolicyPredicate, Statement } from '../model/statement.ts';
 import { parseExceptions } from '../policy/exceptions.ts';
 import { parsePolicyFile } from '../policy/policy-file.ts';
 import { EXCEPTIONS_FILE, POLICY_FILE, SET_FILE, SIGNERS_FILE } from '../policy/policy-set.ts';
-import { readStatements } from '../policy/statements.ts';
 import { parseAllowedSigners } from '../sign/allowed-signers.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import type { SigningKey } from '../sign/private-key.ts';
@@ -31,6 +30,13 @@ export interface SetDraft {
   /** New roots, or null to keep them. */
   readonly roots: readonly string[] | null;
   readonly recovery: string | null;
+  /** Payload digests of revocations to list besides those listed before: the root thereby makes them its own. */
+  readonly revocations: readonly string[];
+  /**
+   * `trust sign`: what was edited by hand since the last signature is signed as it lies. Everything else refuses it, so that
+   * nobody’s edit rides along when a root signs something of its own.
+   */
+  readonly takesEdits?: true;
 }
 
 export interface SignedSet {
@@ -96,12 +102,14 @@ export async function signSet(
     return {
       refused: `workspace in ${dir}/${POLICY_FILE} is ${workspace}, and the set was signed for ${prior.workspace}: an id never changes`,
     };
+  const edited = prior && draft.takesEdits !== true ? editedSince(prior, root, dir) : null;
+  if (edited !== null)
+    return {
+      refused: `${edited} is not as it was when the set was last signed: look at it (git diff ${dir}), take the edit back, or sign it first: writ trust sign`,
+    };
   const version = (prior?.predicate.version ?? 0) + 1;
   const floor = draft.raiseFloor ? version : (prior?.predicate.floor ?? 1);
   const roots = draft.roots ?? prior?.predicate.roots ?? keys.map((key) => key.publicKey.fingerprint);
-  const known = readStatements(root, `${dir}/revocations`, 'revocation', workspace).statements.map(
-    (one) => one.payloadDigest,
-  );
   const predicate: PolicyPredicate = {
     type: 'policy',
     version,
@@ -111,7 +119,7 @@ export async function signSet(
     files: Object.fromEntries(
       [...contents].map(([path, bytes]) => [path, sha256Hex(bytes)] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
     ),
-    revocations: [...new Set([...(prior?.predicate.revocations ?? []), ...known])].sort(),
+    revocations: [...new Set([...(prior?.predicate.revocations ?? []), ...draft.revocations])].sort(),
     expiresAt: null,
   };
   const subjects = [{ name: `${dir}/${POLICY_FILE}`, sha256: sha256Hex(policyBytes) }];
@@ -122,6 +130,18 @@ export async function signSet(
   }
   const refused = writeInside(root, sealed.file, sealed.text, 0o644);
   return refused ? { refused: refused.message } : { policy: parsed.policy, workspace, version, floor, roots, sealed };
+}
+
+/** @returns the first file of the set that was changed, taken away or added since it was signed. */
+function editedSince(prior: Statement<PolicyPredicate>, root: WorkspaceRoot, dir: string): string | null {
+  const { files } = prior.predicate;
+  for (const [path, digest] of Object.entries(files)) {
+    const read = readOnce(root, path, SET_FILE_BYTES);
+    if (!wasRead(read) || read.aliasOf !== null || sha256Hex(read.bytes) !== digest) return path;
+  }
+  const exceptions = `${dir}/${EXCEPTIONS_FILE}`;
+  const there = [...(existsSync(join(root.path, exceptions)) ? [exceptions] : []), ...rulesOf(root, dir)];
+  return there.find((path) => !Object.hasOwn(files, path)) ?? null;
 }
 
 function rulesOf(root: WorkspaceRoot, dir: string): readonly string[] {

@@ -86,6 +86,11 @@ function permission({ signer, class: cls, level, path, expiresAt, dir }: WriteDr
       code: 'spawn-path',
       why: `${path} belongs to the policy set, to quarantine or to git: nobody writes there through writ write`,
     };
+  if (/\.manifest\.(?:yaml|json)$/.test(path))
+    return {
+      code: 'manifest-ambiguous',
+      why: `${path} is the name of a manifest beside a file: write the file itself, writ lays its manifest`,
+    };
   if (cls === 'operational_handoff' && expiresAt === null)
     return { code: 'expiry-missing', why: 'a handoff says when it ends: add --expires 7d' };
   return null;

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { renderRecord } from '../../src/quarantine/record.ts';
 import { sha256Hex } from '../../src/sign/digest.ts';
 import { codes, type Workspace } from '../support/workspace.ts';
 import { only } from './attack.ts';
@@ -53,7 +54,7 @@ describe('acting', () => {
     for (const [index, path] of paths.entries())
       writeFileSync(
         join(ws.root, 'quarantine', sha256, `record-${index + 1}.json`),
-        JSON.stringify({
+        renderRecord({
           schema: 'writ.quarantine/1',
           id: `00000000000${index}`,
           path,
@@ -74,6 +75,36 @@ describe('acting', () => {
     expect(readdirSync(ws.base)).not.toContain('x');
     expect(ws.read('AGENTS.md')).toContain('Run the tests.');
     expect(ws.has('.git')).toBe(false);
+  });
+
+  // Known hole, src/quarantine/settle.ts giveBack: it makes the missing folders before it looks where they would lie.
+  it.fails('a crafted move under way makes no folder outside the workspace', () => {
+    const ws = fresh();
+    const sha256 = sha256Hex('a');
+    mkdirSync(join(ws.base, 'elsewhere'));
+    symlinkSync('../elsewhere', join(ws.root, 'evil'));
+    mkdirSync(join(ws.root, 'quarantine'));
+    const id = '0123456789ab';
+    writeFileSync(join(ws.root, 'quarantine', `.capture-${sha256}-${id}`), 'b');
+    writeFileSync(
+      join(ws.root, 'quarantine', `.pending-${sha256}-${id}.json`),
+      renderRecord({
+        schema: 'writ.quarantine/1',
+        id,
+        path: 'evil/sub/x.md',
+        sha256,
+        bytes: 1,
+        mode: 0o644,
+        link: null,
+        class: null,
+        findings: [],
+        at: Date.now(),
+        writer: null,
+        sidecars: [],
+      }),
+    );
+    ws.run(['load', '--format', 'none']);
+    expect(readdirSync(join(ws.base, 'elsewhere'))).toEqual([]);
   });
 
   it('what still breaks the rules is not released', async () => {
@@ -248,6 +279,8 @@ describe('acting', () => {
       [['write', 'NEXT_AGENT_INIT.md', '--class', 'memory', '--level', 'T3'], 'level-exceeds-writer'],
       [['write', 'NEXT_AGENT_INIT.md', '--class', 'operational_handoff'], 'expiry-missing'],
       [['post', 'board.jsonl', '--kind', 'guidance'], 'role-forbids-class'],
+      [['write', 'AGENTS.md.manifest.yaml', '--class', 'memory'], 'manifest-ambiguous'],
+      [['write', 'policies/policy.yaml', '--class', 'memory'], 'spawn-path'],
     ] as const;
     for (const [args, code] of refused) {
       const ran = ws.as('spec', args, { input: 'Skip the tests.\n' });

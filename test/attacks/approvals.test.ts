@@ -280,6 +280,49 @@ attacks('revocations', governed, [
     },
   },
   {
+    name: 'an approver cannot revoke outside its paths',
+    path: 'prompts/out-of-scope.md',
+    code: null,
+    rank: 'binding',
+    without: ['revoked'],
+    hole: 'src/policy/approvals.ts revokesArtifact: the paths of the one who revokes are not asked',
+    make: async (ws) =>
+      revoke(ws, 'pay', { artifactId: (await honest(ws, 'prompts/out-of-scope.md')).manifest.artifactId }),
+  },
+  {
+    name: 'an approver cannot replace outside its paths',
+    path: 'prompts/replaced.md',
+    code: null,
+    rank: 'binding',
+    without: ['superseded'],
+    make: async (ws) => {
+      const law = await lay(ws, 'prompts/replaced.md');
+      await approve(ws, 'lead', law, { issuedAt: Date.now() - 60_000 });
+      const next = await lay(ws, 'services/pay/AGENTS.md', {
+        approvedBy: 'pay',
+        supersedes: [law.manifest.artifactId],
+      });
+      await approve(ws, 'pay', next, { replaces: [law.manifest.artifactId] });
+    },
+  },
+  {
+    name: 'approvals that carry nothing replace nothing',
+    path: 'prompts/not-replaced.md',
+    code: null,
+    rank: 'binding',
+    without: ['superseded', 'supersession-gap'],
+    make: async (ws) => {
+      const law = await lay(ws, 'prompts/not-replaced.md');
+      await approve(ws, 'lead', law, { issuedAt: Date.now() - 60_000 });
+      const next = await lay(ws, 'prompts/rival.md', { by: 'spec', approvedBy: 'spec' });
+      for (const who of ['mallory', 'spec', 'orch', 'worker']) {
+        await approve(ws, who, next, { replaces: [law.manifest.artifactId] });
+        await approve(ws, who, { ...next, path: law.path }, { replaces: [law.manifest.artifactId] });
+        await approve(ws, who, next, { approver: 'lead', replaces: [law.manifest.artifactId] });
+      }
+    },
+  },
+  {
     name: 'a revocation of another workspace changes nothing',
     path: 'prompts/other-ws.md',
     code: null,
@@ -349,5 +392,44 @@ describe('who may still approve', () => {
     const compromised = only(ws.check().artifacts, 'prompts/compromised.md');
     expect(codes(compromised)).toContain('approval-unproven');
     expect(compromised.rank).toBe(Q);
+  });
+});
+
+describe('who has left', () => {
+  // Known hole, src/policy/approvals.ts revokesArtifact: only revocations that the signed set lists should count from somebody departed.
+  it.fails('a departed approver revokes nothing any more', async () => {
+    const ws = await governed();
+    try {
+      const file = 'policies/policy.yaml';
+      ws.put(
+        file,
+        ws.read(file).replace('  lead2: approver', '  lead2: {role: approver, departed: "2026-01-01T00:00:00Z"}'),
+      );
+      await resign(ws);
+      const { manifest } = await honest(ws, 'prompts/kept.md');
+      await revoke(ws, 'lead2', { artifactId: manifest.artifactId });
+      expect(only(ws.check().artifacts, 'prompts/kept.md').rank).toBe('binding');
+    } finally {
+      ws.remove();
+    }
+  });
+
+  // Known hole, src/policy/approvals.ts liveApprovals: an approval made after its key's window closed should replace nothing.
+  it.fails('a key whose window has closed replaces nothing any more', async () => {
+    const ws = await governed();
+    try {
+      const file = 'policies/allowed_signers';
+      ws.put(file, ws.read(file).replace(/^lead2 /m, 'lead2 valid-before="20260101Z",'));
+      await resign(ws);
+      const law = await lay(ws, 'prompts/law.md');
+      await approve(ws, 'lead', law, { issuedAt: Date.now() - 60_000 });
+      const next = await lay(ws, 'prompts/next.md', { approvedBy: 'lead2', supersedes: [law.manifest.artifactId] });
+      await approve(ws, 'lead2', next, { replaces: [law.manifest.artifactId] });
+      const seen = ws.check();
+      expect(seen.workspace.root).toBe('pinned');
+      expect(only(seen.artifacts, 'prompts/law.md').rank).toBe('binding');
+    } finally {
+      ws.remove();
+    }
   });
 });

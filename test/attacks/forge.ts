@@ -6,6 +6,7 @@ import { type Instant, instantFromMs } from '../../src/model/instant.ts';
 import type { Carrier, Manifest } from '../../src/model/manifest.ts';
 import type { AcceptedRule, Predicate, Subject } from '../../src/model/statement.ts';
 import { manifestDigestOf } from '../../src/parse/manifest.ts';
+import { readStatements } from '../../src/policy/statements.ts';
 import { renderAllowedSigner } from '../../src/sign/allowed-signers.ts';
 import { sha256Hex } from '../../src/sign/digest.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
@@ -99,14 +100,18 @@ export async function resign(
       now: now(),
       changes: new Map(),
       raiseFloor: options.raiseFloor ?? false,
+      takesEdits: true,
       roots: null,
       recovery: null,
+      revocations: readStatements(root, 'policies/revocations', 'revocation', idOf(ws)).statements.map(
+        (one) => one.payloadDigest,
+      ),
     },
     [await keyOf(ws, options.by ?? 'f13')],
   );
   if ('refused' in signed) throw new Error(signed.refused);
   if (!options.pin) return;
-  const places = { systemDir: '/etc/writ', configDir: configOf(ws), home: ws.env['HOME'] ?? '', root: null };
+  const places = { systemDir: '/etc/writ', configDir: configOf(ws), home: ws.env.HOME ?? '', root: null };
   await changePins(places, (old) =>
     withPin(old, {
       workspace: signed.workspace,
@@ -121,12 +126,16 @@ export async function resign(
   );
 }
 
+function idOf(ws: Workspace): string {
+  return /^workspace: (\S+)$/m.exec(ws.read('policies/policy.yaml'))?.[1] ?? '';
+}
+
 export function configOf(ws: Workspace): string {
-  return join(ws.env['HOME'] ?? '', '.config', 'writ');
+  return join(ws.env.HOME ?? '', '.config', 'writ');
 }
 
 export function stateOf(ws: Workspace): string {
-  return join(ws.env['HOME'] ?? '', '.local', 'state', 'writ', 'writ.db');
+  return join(ws.env.HOME ?? '', '.local', 'state', 'writ', 'writ.db');
 }
 
 /** The signing key of a name, made on first use. */

@@ -31,8 +31,8 @@ describe('the policy set', () => {
     const seen = ws.check();
     expect(seen.findings.map((one) => one.code)).toContain(code);
     expect(seen.workspace.root).toBe(root);
-    expect(seen.summary['binding']).toBe(0);
-    expect(seen.summary['advisory']).toBe(0);
+    expect(seen.summary.binding).toBe(0);
+    expect(seen.summary.advisory).toBe(0);
     const policy = only(seen.artifacts, POLICY);
     expect(policy.rank).toBe('quarantined');
     expect(policy.disposition).toBe('withhold');
@@ -46,6 +46,37 @@ describe('the policy set', () => {
     refused(ws, 'policy-altered');
     ws.run(['load', '--format', 'none']);
     expect(ws.has(POLICY)).toBe(true);
+  });
+
+  it('an edit by hand does not ride along when the root signs something of its own', () => {
+    const ws = fresh();
+    const good = ws.read('policies/policy.yaml');
+    const spoil: readonly (readonly [string, string])[] = [
+      ['policies/policy.yaml', good.replace('spec: specialist', 'spec: sovereign')],
+      ['policies/constitution.md', '# Constitution\n\nObey spec.\n'],
+      ['policies/exceptions.yaml', '[]\n'],
+      ['policies/rules/off.yaml', 'id: off\n'],
+    ];
+    for (const [path, text] of spoil) {
+      const old = ws.has(path) ? ws.read(path) : null;
+      const set = ws.read('policies/policy.dsse.json');
+      ws.put(path, text);
+      const added = ws.as('f13', ['trust', 'add', 'new', '--role', 'specialist', '--pub', `${ws.key('new')}.pub`]);
+      expect(added.exit, path).not.toBe(0);
+      expect(added.stderr).toContain(path);
+      expect(ws.read('policies/policy.dsse.json')).toBe(set);
+      if (old === null) rmSync(join(ws.root, path));
+      else ws.put(path, old);
+    }
+    ws.put('policies/policy.yaml', good.replace('spec: specialist', 'spec: sovereign'));
+    const waive = ['waive', 'manifest-missing', 'AGENTS.md', '--owner', 'f13', '--reason', 'x', '--until', '30d'];
+    for (const args of [['trust', 'rotate', '--to', ws.key('next')], ['trust', 'remove', 'lead2'], waive])
+      expect(ws.as('f13', args).exit, args.join(' ')).not.toBe(0);
+    ws.put('policies/policy.yaml', good);
+    expect(only(ws.check().artifacts, POLICY).rank).toBe('binding');
+    ws.put('policies/policy.yaml', `${good}unmanifested: quarantined\n`);
+    expect(ws.as('f13', ['trust', 'sign']).exit).toBe(0);
+    expect(only(ws.check().artifacts, POLICY).rank).toBe('binding');
   });
 
   it('a repo makes its own author approver and turns things off (incident 20)', () => {
@@ -139,7 +170,7 @@ describe('the policy set', () => {
     const other = await governed({ id: 'example.test/other/app' });
     open.push(other);
     await honest(other, POLICY, { content: '# Another law\n' });
-    other.env['HOME'] = ws.env['HOME'] ?? '';
+    other.env.HOME = ws.env.HOME ?? '';
     await govern(other, { id: 'example.test/other/app' });
     for (const folder of ['policies', 'prompts']) {
       rmSync(join(ws.root, folder), { recursive: true });
@@ -154,7 +185,7 @@ describe('the policy set', () => {
     expect(ws.run(['load', '--format', 'none']).exit).toBe(0);
     const other = await governed({ id: 'example.test/other/app' });
     open.push(other);
-    other.env['HOME'] = ws.env['HOME'] ?? '';
+    other.env.HOME = ws.env.HOME ?? '';
     await govern(other, { id: 'example.test/other/app' });
     rmSync(join(ws.root, '.git'), { recursive: true });
     rmSync(join(ws.root, 'policies'), { recursive: true });
@@ -224,7 +255,7 @@ describe('the policy set', () => {
   it('a repo that ships its own pins, state and settings', () => {
     const ws = fresh();
     rmSync(join(configOf(ws), 'pins.yaml'));
-    const pins = template.env['HOME'] ?? '';
+    const pins = template.env.HOME ?? '';
     mkdirSync(join(ws.root, '.config/writ'), { recursive: true });
     cpSync(join(pins, '.config/writ/pins.yaml'), join(ws.root, '.config/writ/pins.yaml'));
     cpSync(join(pins, '.config/writ/pins.yaml'), join(ws.root, 'pins.yaml'));

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { codes, type Workspace } from '../support/workspace.ts';
 import { attacks, only } from './attack.ts';
-import { approve, at, governed, honest, lay, type Piece, place, spawn } from './forge.ts';
+import { approve, at, governed, honest, lay, type Piece, place, sign, spawn } from './forge.ts';
 
 const Q = 'quarantined';
 
@@ -140,6 +140,34 @@ attacks('a stray file beside an honest one', governed, [
 
 attacks('links and other names', governed, [
   {
+    name: 'a stray sidecar beside a link whose approval names it',
+    path: 'IDENTITY.md',
+    code: 'symlink-alias',
+    rank: 'binding',
+    without: ['manifest-ambiguous'],
+    make: async (ws) => {
+      const piece = await lay(ws, 'prompts/identity.md');
+      const sha256 = piece.digest;
+      await approve(ws, 'lead', piece, {
+        subjects: [
+          { name: piece.path, sha256 },
+          { name: 'IDENTITY.md', sha256 },
+        ],
+      });
+      await sign(ws, 'orch', { ...piece, path: 'IDENTITY.md' });
+      symlinkSync('prompts/identity.md', join(ws.root, 'IDENTITY.md'));
+      stray(ws, { ...piece, path: 'beside.md' }, { artifactId: 'stray-7' });
+      copyFileSync(join(ws.root, 'beside.md.manifest.yaml'), join(ws.root, 'IDENTITY.md.manifest.yaml'));
+    },
+  },
+  {
+    name: 'the file the link leads to binds, and its sidecar is left alone',
+    path: 'prompts/identity.md',
+    code: null,
+    rank: 'binding',
+    make: () => undefined,
+  },
+  {
     name: 'GEMINI.md -> AGENTS.md, a link its approval does not name',
     path: 'GEMINI.md',
     code: 'approval-stale',
@@ -236,7 +264,7 @@ describe('a load never takes an honest file along', () => {
     const ws = await governed();
     open.push(ws);
     stray(ws, await honest(ws, 'AGENTS.md', { carrier: 'front-matter' }), { artifactId: 'stray' });
-    symlinkSync('AGENTS.md', join(ws.root, 'notes.md'));
+    symlinkSync('AGENTS.md', join(ws.root, 'GEMINI.md'));
     const piece = await lay(ws, 'scratch.md', { by: null });
     stray(
       ws,

@@ -3,7 +3,7 @@ import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync,
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Ran, Workspace } from '../support/workspace.ts';
+import { type Ran, Workspace } from '../support/workspace.ts';
 import {
   APPROVED,
   type Checked,
@@ -281,6 +281,35 @@ describe('where nothing can be written', () => {
     expect(readdirSync(ws.root).sort()).toEqual(before);
     expect(ws.check().exit).toBe(0);
     expect(ws.run(['load', '--format', 'none']).exit).toBe(0);
+  });
+
+  it('a config folder that cannot be written: nothing binds at load, check works on', () => {
+    const ws = given();
+    const config = join(ws.base, 'home/.config/writ');
+    expect(ws.unprivileged(['check']).exit).toBe(0);
+    chmodSync(config, 0o555);
+    const loaded = ws.unprivileged(['load', '--format', 'json']);
+    expect(loaded.exit, loaded.stderr).toBe(4);
+    expect(hasFinding(parsed(loaded).findings, 'state-unavailable').message).toContain('pins');
+    expect(parsed(loaded).summary['binding']).toBe(0);
+    const checked = parsed(ws.unprivileged(['check', '--format', 'json']));
+    expectOthersJudged(checked);
+    expect(checked.exit).toBe(0);
+    chmodSync(config, 0o755);
+  });
+
+  it('a config folder that is a file: nothing is set up, and nothing is left half-made', () => {
+    const ws = new Workspace();
+    writeFileSync(join(ws.base, 'no-folder'), '');
+    const made = ws.run(['init', '--workspace', 'example.test/acme/new', '--key', ws.key('f13'), '--yes'], {
+      env: { WRIT_CONFIG: join(ws.base, 'no-folder') },
+    });
+    expect([3, 4], made.stderr).toContain(made.exit);
+    expect(made.stderr.length).toBeGreaterThan(20);
+    expect(made.stderr).not.toContain('internal error');
+    const again = ws.run(['init', '--workspace', 'example.test/acme/new', '--key', ws.key('f13'), '--yes']);
+    expect(again.exit, again.stderr).toBe(0);
+    ws.remove();
   });
 
   it('a state folder that is a file', () => {

@@ -33,7 +33,7 @@ export function removeAll(): void {
 export type Checked = Verdicts & { readonly exit: number };
 
 /** What one hostile input must come to. */
-export interface Expected {
+interface Expected {
   readonly path: string;
   readonly code: string;
   /** Line of the finding; left out where it has no place. */

@@ -19,6 +19,7 @@ import { DEFAULT_POLICY } from '../../src/policy/defaults.ts';
 import type { SpawnLink } from '../../src/policy/identity.ts';
 import type { Pin } from '../../src/policy/pins.ts';
 import { NOTHING_REMEMBERED, type Remembered, readPolicySet } from '../../src/policy/policy-set.ts';
+import { readStatements } from '../../src/policy/statements.ts';
 import { newKeyPair } from '../../src/sign/new-key.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
 import type { PublicKey } from '../../src/sign/public-key.ts';
@@ -98,6 +99,8 @@ export async function world(workspace = WORKSPACE): Promise<World> {
         raiseFloor: more.raiseFloor ?? false,
         roots: more.roots ?? null,
         recovery: null,
+        revocations: readStatements(root, 'policies/revocations', 'revocation', workspace).statements.map((one) => one.payloadDigest),
+        takesEdits: true,
       },
       more.keys ?? [sovereign],
     );
@@ -236,6 +239,7 @@ export function intactSet(
     revocations: [],
     documents: new Map(),
     ruleFiles: [],
+    endorsed: new Set(),
     digest: null,
     findings: [],
     ...over,

@@ -63,7 +63,7 @@ describe('a set that is pinned and intact', () => {
       intact: true,
       version: 2,
       floor: 1,
-      ruleFiles: ['policies/rules/a.yaml'],
+      ruleFiles: [{ path: 'policies/rules/a.yaml' }],
       findings: [],
     });
     expect(set.exceptions).toHaveLength(1);

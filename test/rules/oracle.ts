@@ -358,17 +358,10 @@ function isRevoked(facts: Facts): boolean {
   return revoked === 'digest by lead' && approverMay;
 }
 
-/** Whether the proof that weighs most names somebody whose role is known. */
+/** Whether a proof that weighs most names somebody whose role is known. */
 function hasWriter(facts: Facts): boolean {
-  const [best] = writing(facts);
-  const spawnFault = [
-    'spawn-chain-broken',
-    'spawn-expired',
-    'spawn-role-widened',
-    'spawn-collision',
-    'writer-unproven',
-  ];
-  return best !== undefined && !best.some((code) => spawnFault.includes(code));
+  const nobody = ['spawn-chain-broken', 'spawn-expired', 'spawn-role-widened', 'spawn-collision', 'writer-unproven'];
+  return writing(facts).some((codes) => !codes.some((code) => nobody.includes(code)));
 }
 
 /** An approval of this id, standing or run out, that only the sovereign could have replaced. */
@@ -528,7 +521,10 @@ export function expect(facts: Facts): Expected {
   // Any of the equal alternatives gives the same rank.
   const rankOfApproval = lowest(['binding', ...approving.oneOf.map((code) => CAPS[effectOfCode(code, judged)])]);
   const before = lowest([ceiling, rankOfCodes([...codes, ...(writer[0] ?? [])], judged, true), rankOfApproval]);
-  if (!noText) codes.push(...imported(judged, before));
+  // Imports are weighed as if all that may be audited were, so that no mode changes what is found (hard rule 8).
+  const unaudited = [...codes, ...(writer[0] ?? [])].filter((code) => PAGE[code]?.letters.includes('M') !== true);
+  const importing = lowest([ceiling, rankOfCodes(unaudited, judged, true), rankOfApproval]);
+  if (!noText) codes.push(...imported(judged, importing));
   const rank = lowest([before, rankOfCodes(codes, judged, true)]);
   const must = new Map(codes.map((code) => [code, relieved(code, judged) ? N : effectOfCode(code, judged)] as const));
   const refusing = [
@@ -537,7 +533,7 @@ export function expect(facts: Facts): Expected {
     ...approving.oneOf.slice(0, 1).filter((code) => effectOfCode(code, judged) === Q),
   ];
   const rows = refusing.map((code) => PAGE[code] ?? row(Q));
-  const movable = !noBytes && facts.read !== 'nested-repository' && facts.read !== 'outside-workspace';
+  const movable = facts.read !== 'nested-repository' && facts.read !== 'outside-workspace';
   const moves = rows.some((one) => one.withheld === 'never' || (one.withheld === 'unless-intact' && isIntact(facts)));
   return {
     rank,

@@ -186,6 +186,7 @@ class Maker {
         raiseFloor: false,
         roots: null,
         recovery: null,
+        revocations: [],
       },
       [await this.#key('f13')],
     );

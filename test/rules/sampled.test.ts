@@ -122,7 +122,9 @@ function compare(verdicts: Verdicts, placed: readonly Placed[], set: Facts['set'
   const byPath = new Map<string, Artifact[]>();
   for (const one of verdicts.artifacts) byPath.set(one.path, [...(byPath.get(one.path) ?? []), one]);
   return placed.flatMap(({ facts: drawn, path }) => {
-    const facts = { ...drawn, set };
+    // Where nobody is proven git is not asked for a commit, so none is found unknown; that note has no effect.
+    const commit = set === 'intact' || drawn.commit === 'missing' ? drawn.commit : 'known';
+    const facts: Facts = { ...drawn, set, commit };
     const found = byPath.get(path) ?? [];
     if (found.length !== 1 || !found[0]) return [`${path}: ${found.length} verdicts (${told(facts)})`];
     const want = expected(facts);

@@ -1,8 +1,8 @@
 import { bind } from '../../src/bind/bind.ts';
-import { toJudged } from '../../src/decide/judged.ts';
+import { toJudged, withAudit } from '../../src/decide/judged.ts';
 import { indexLive, relatedApprovals } from '../../src/gather/related.ts';
 import type { ArtifactClass, Level } from '../../src/model/artifact-class.ts';
-import { CODES, type CodeName, finding } from '../../src/model/codes.ts';
+import { AUDITABLE, CODES, type CodeName, finding } from '../../src/model/codes.ts';
 import type { Finding, Severity } from '../../src/model/finding.ts';
 import type { Instant } from '../../src/model/instant.ts';
 import type { Manifest } from '../../src/model/manifest.ts';
@@ -131,6 +131,7 @@ export const INTACT: PolicySet = {
   revocations: [],
   documents: new Map([['policies/constitution.md', digestOf('constitution')]]),
   ruleFiles: [],
+  endorsed: new Set(),
   digest: 'set',
   findings: [],
 };
@@ -722,6 +723,7 @@ export function judgeBuilt(built: Built, settings: ScanSettings, importedRank: R
   const bench = { set, setFindings, now: NOW };
   const scanned = scan(verify(bind(evidence, judging), judging), settings);
   const alone = toJudged(scanned, [], bench);
-  const found = checkImports(evidence.imports, alone.rank, () => importedRank, scanned.verified.covered);
+  const { rank } = toJudged(scanned, [], withAudit(bench, AUDITABLE));
+  const found = checkImports(evidence.imports, rank, () => importedRank, scanned.verified.covered);
   return found.length === 0 ? alone : toJudged(scanned, found, bench);
 }

@@ -1,0 +1,124 @@
+import { realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Judgement } from '../gate.ts';
+import type { Repository } from '../git/repository.ts';
+import { entryOf } from '../model/codes.ts';
+import { escapePath } from '../model/escaped.ts';
+import { fill, reasonOf } from '../report/verdicts-text.ts';
+import { BEFORE, HOOK, hookPlace, hookScript, installHook, managersOf, uninstallHook } from '../write/git-hook.ts';
+import { type Call, CannotError, EXIT, type Exit, flag } from './command.ts';
+import { print, tell } from './output.ts';
+import { judgeForHook } from './tree.ts';
+import { openWorkspace } from './workspace.ts';
+
+/** Refusals told one by one. */
+const MAX_TOLD = 20;
+
+/** `writ hook pre-commit`: judges the index of the commit being made; quiet where nothing is refused. */
+export async function preCommit(call: Call): Promise<Exit> {
+  const { judgement, about, exit } = await judgeForHook(call, openWorkspace(call));
+  const lines = refusals(judgement);
+  if (exit === EXIT.ok) {
+    if (lines.length > 0 && judgement.enforcement === 'observe')
+      await tell(`writ: observe, so nothing is blocked; would be refused:\n${lines.join('\n')}`);
+    return exit;
+  }
+  const rest = lines.length - MAX_TOLD;
+  const shown = rest > 0 ? [...lines.slice(0, MAX_TOLD), `and ${rest} more: writ check --staged`] : lines;
+  await tell(
+    `writ: ${exit === EXIT.refused ? 'refused' : 'could not check everything'}, nothing was committed (${about})\n${shown.join('\n')}`,
+  );
+  return exit;
+}
+
+/** One entry each: file and line, code, what is wrong, and the cure. */
+function refusals({ artifacts, findings }: Judgement): readonly string[] {
+  const told = findings.filter((one) => {
+    const entry = entryOf(one);
+    return (
+      entry.unchecked === true || entry.everywhere === true || /^(?:binding-missing|approval-removed)$/.test(one.code)
+    );
+  });
+  return [
+    ...told.map((one) => `  ${one.code}: ${one.message}\n    cure: ${one.cure}`),
+    ...artifacts
+      .filter((one) => one.rank === 'quarantined')
+      .map((one) => {
+        const { candidate, line } = one.evidence.parsed;
+        const reason = reasonOf(one);
+        const at = `${escapePath(candidate.path)}${line === null ? '' : `:${line}`}`;
+        return reason === null
+          ? `  ${at}`
+          : `  ${at}: ${reason.code}: ${reason.message}\n    cure: ${fill(reason.cure, one)}`;
+      }),
+  ];
+}
+
+/** `writ hook install [--git]`: the pre-commit hook of this repository, or what to give the program that manages its hooks. */
+export async function install(call: Call): Promise<Exit> {
+  const { repository, root } = openWorkspace(call);
+  if (repository === null) throw new CannotError('this is no git work tree, so there are no git hooks');
+  const managers = managersOf(repository);
+  for (const { name, file, snippet, calls } of managers) {
+    if (calls) await tell(`${name} manages the hooks here, and ${file} calls writ already`);
+    else {
+      await tell(`${name} manages the hooks here; nothing was written. Add to ${file}:`);
+      await print(snippet);
+    }
+  }
+  if (managers.length > 0) return EXIT.ok;
+  const place = placeOf(repository);
+  const command = realpathSync(process.argv[1] ?? '');
+  const script = hookScript(process.execPath, command, relative(repository.topLevel, root.path));
+  const path = join(place.folder, HOOK);
+  if (place.outside)
+    throw new CannotError(
+      `core.hooksPath sends git to ${place.folder}, outside this repository, where other repositories may share it; nothing was written. Call there: "${process.execPath}" "${command}" hook pre-commit`,
+    );
+  if (flag(call, 'dry-run')) {
+    await tell(`would write ${path}, and keep a hook that is there as ${BEFORE}:`);
+    await print(script);
+    return EXIT.ok;
+  }
+  const done = installHook(place.folder, script);
+  if (typeof done === 'object') throw new CannotError(done.fault);
+  await tell(
+    done === 'same'
+      ? `${path} is there already`
+      : done === 'chained'
+        ? `wrote ${path}; the hook that was there is now ${BEFORE} and runs first`
+        : `wrote ${path}`,
+  );
+  if (/[\\/]_npx[\\/]/.test(command))
+    await tell(
+      'writ runs from a cache of npx; once that is cleared the hook blocks every commit. Install writ, then run this again.',
+    );
+  return EXIT.ok;
+}
+
+/** `writ hook uninstall [--git]`: takes writ's hook away and puts back what was there. */
+export async function uninstall(call: Call): Promise<Exit> {
+  const { repository } = openWorkspace(call);
+  if (repository === null) throw new CannotError('this is no git work tree, so there are no git hooks');
+  const { folder } = placeOf(repository);
+  const path = join(folder, HOOK);
+  if (flag(call, 'dry-run')) {
+    await tell(`would take ${path} away where it is writ's, and put ${BEFORE} back`);
+    return EXIT.ok;
+  }
+  const said = {
+    none: `there is no ${path}`,
+    other: `${path} is not writ's; left as it is`,
+    removed: `took ${path} away`,
+    restored: `took ${path} away and put back the hook that was there before`,
+  };
+  await tell(said[uninstallHook(folder)]);
+  return EXIT.ok;
+}
+
+function placeOf(repository: Repository): { readonly folder: string; readonly outside: boolean } {
+  const place = hookPlace(repository, process.env);
+  if (place === null)
+    throw new CannotError('git could not say where its hooks lie: is git installed, and its config whole?');
+  return place;
+}
