@@ -147,7 +147,8 @@ function heldBack(set: PolicySet, faults: readonly Finding[]): PolicySet {
  */
 function withImports(scanned: readonly Scanned[], bench: Bench, places: ReadonlySet<Candidate>): readonly Judged[] {
   const alone = scanned.map((one) => toJudged(one, [], bench));
-  const unrelieved = bench.set.policy.audit.size === 0 ? alone : scanned.map((one) => toJudged(one, [], withAudit(bench, new Set())));
+  const unrelieved =
+    bench.set.policy.audit.size === 0 ? alone : scanned.map((one) => toJudged(one, [], withAudit(bench, new Set())));
   const ranks = new Map<string, Rank>();
   for (const { evidence, rank } of unrelieved)
     if (evidence.parsed.line === null) ranks.set(evidence.parsed.candidate.path, rank);

@@ -4,7 +4,8 @@ import type { Judgement } from '../gate.ts';
 import type { Repository } from '../git/repository.ts';
 import { entryOf } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
-import { fill, reasonOf } from '../report/verdicts-text.ts';
+import type { Judged } from '../model/stages.ts';
+import { fill } from '../report/verdicts-text.ts';
 import { BEFORE, HOOK, hookPlace, hookScript, installHook, managersOf, uninstallHook } from '../write/git-hook.ts';
 import { type Call, CannotError, EXIT, type Exit, flag } from './command.ts';
 import { print, tell } from './output.ts';
@@ -13,6 +14,8 @@ import { openWorkspace } from './workspace.ts';
 
 /** Refusals told one by one. */
 const MAX_TOLD = 20;
+/** Reasons told of one artifact. */
+const MAX_REASONS = 3;
 
 /** `writ hook pre-commit`: judges the index of the commit being made; quiet where nothing is refused. */
 export async function preCommit(call: Call): Promise<Exit> {
@@ -41,17 +44,17 @@ function refusals({ artifacts, findings }: Judgement): readonly string[] {
   });
   return [
     ...told.map((one) => `  ${one.code}: ${one.message}\n    cure: ${one.cure}`),
-    ...artifacts
-      .filter((one) => one.rank === 'quarantined')
-      .map((one) => {
-        const { candidate, line } = one.evidence.parsed;
-        const reason = reasonOf(one);
-        const at = `${escapePath(candidate.path)}${line === null ? '' : `:${line}`}`;
-        return reason === null
-          ? `  ${at}`
-          : `  ${at}: ${reason.code}: ${reason.message}\n    cure: ${fill(reason.cure, one)}`;
-      }),
+    ...artifacts.filter((one) => one.rank === 'quarantined').flatMap(reasons),
   ];
+}
+
+function reasons(one: Judged): readonly string[] {
+  const { candidate, line } = one.evidence.parsed;
+  const at = `${escapePath(candidate.path)}${line === null ? '' : `:${line}`}`;
+  return one.findings
+    .filter((found) => found.effect === 'quarantine')
+    .slice(0, MAX_REASONS)
+    .map((found) => `  ${at}: ${found.code}: ${found.message}\n    cure: ${fill(found.cure, one)}`);
 }
 
 /** `writ hook install [--git]`: the pre-commit hook of this repository, or what to give the program that manages its hooks. */

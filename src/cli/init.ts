@@ -7,7 +7,6 @@ import { judge } from '../gate.ts';
 import { checkoutKey } from '../gather/recall.ts';
 import { CONSTITUTION_TEMPLATE } from '../generated/template.ts';
 import { remoteUrl } from '../git/git.ts';
-import { PRINCIPAL_NAME } from '../model/role.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
 import { readPins } from '../policy/pins.ts';
 import { POLICY_FILE, SET_FILE, SIGNERS_FILE } from '../policy/policy-set.ts';
@@ -33,7 +32,6 @@ export async function init(call: Call): Promise<Exit> {
   const workspace = openWorkspace(call);
   const { root, places, now } = workspace;
   const name = signingName(call) ?? 'f13';
-  if (!PRINCIPAL_NAME.test(name))
     throw new UsageError('--as takes a name of letters, digits, dot, dash and underscore');
   const dir = (text(call, 'dir') ?? POLICY_DIR).replace(/\/+$/, '');
   if (!/^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/.test(dir) || dir.split('/').includes('..'))

@@ -47,6 +47,7 @@ export async function log(call: Call): Promise<Exit> {
 
 /** `writ log verify`: walks the hash chain; against a head kept elsewhere, or the one the pins keep, a cut tail shows too. */
 export async function verify(call: Call): Promise<Exit> {
+  oneOf(call, 'format', ['text']);
   const head = text(call, 'head')?.replace(/^sha256:/, '') ?? null;
   if (head !== null && !/^[0-9a-f]{64}$/.test(head))
     throw new UsageError('--head takes the 64 hex digits that writ log --head printed');

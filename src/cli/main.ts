@@ -1,5 +1,6 @@
 import { VERSION } from '../generated/template.ts';
 import { escapeText } from '../model/escaped.ts';
+import { REFUSALS, SigningRefused } from '../sign/refusal.ts';
 import { parseCall, renderHelp, suggestion } from './arguments.ts';
 import { CannotError, type Command, EXIT, type Exit, RefusedError, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
@@ -53,6 +54,10 @@ async function report(error: unknown): Promise<Exit> {
   const message = escapeText(error instanceof Error ? error.message : String(error), 2_000);
   if (error instanceof UsageError) {
     await tell(`writ: ${message}`);
+    return EXIT.usage;
+  }
+  if (error instanceof SigningRefused) {
+    await tell(`writ: nothing was signed: ${REFUSALS[error.refused]}`);
     return EXIT.usage;
   }
   if (error instanceof RefusedError) {

@@ -12,6 +12,7 @@ import { toFindings } from '../scan/to-findings.ts';
 import { readStdin } from './ask.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from './command.ts';
 import { print, tell } from './output.ts';
+import { openWorkspace } from './workspace.ts';
 
 const MAX_BYTES = 67_108_864;
 const ORDER: readonly ('none' | Severity)[] = ['none', 'notice', 'suspect', 'block'];
@@ -19,6 +20,7 @@ const ORDER: readonly ('none' | Severity)[] = ['none', 'notice', 'suspect', 'blo
 /** `writ scan`: the text scan alone. It proves nothing about authority. */
 export async function scan(call: Call): Promise<Exit> {
   const format = oneOf(call, 'format', ['text', 'json']) ?? 'text';
+  openWorkspace(call);
   if (flag(call, 'jsonl')) return scanLines();
   const sources = call.positionals.length === 0 ? ['-'] : call.positionals;
   if (sources.length === 1 && sources[0] === '-' && process.stdin.isTTY === true)

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Judgement } from '../gate.ts';
+import { PRINCIPAL_NAME } from '../model/role.ts';
 import { openSigningKey, type SigningKey } from '../sign/private-key.ts';
 import { REFUSALS } from '../sign/refusal.ts';
 import { type KnownSigner, knowSigner } from '../write/signer.ts';
@@ -8,7 +9,10 @@ import { type Call, RefusedError, text, UsageError } from './command.ts';
 
 /** The name given by `--as` or WRIT_AS, or null. */
 export function signingName(call: Call): string | null {
-  return text(call, 'as') ?? (process.env.WRIT_AS || null);
+  const name = text(call, 'as') ?? (process.env.WRIT_AS || null);
+  if (name !== null && !PRINCIPAL_NAME.test(name))
+    throw new UsageError('--as takes a name of letters, digits, dot, dash and underscore, at most 64');
+  return name;
 }
 
 /** The key file given by `--key` or WRIT_KEY, or null. */

@@ -3,6 +3,7 @@ import { withLock } from '../files/lock.ts';
 import { readOnce } from '../files/read-once.ts';
 import { writeInside } from '../files/write-inside.ts';
 import { type Judgement, judge } from '../gate.ts';
+import { escapeText } from '../model/escaped.ts';
 import { isoOf } from '../model/instant.ts';
 import { PRINCIPAL_NAME, toRole } from '../model/role.ts';
 import { wasRead } from '../model/source.ts';
@@ -141,6 +142,7 @@ export async function rotate(call: Call): Promise<Exit> {
   if (fresh.publicKey.fingerprint === old.publicKey.fingerprint) throw new UsageError('the new key is the old one');
   const judgement = await judge(toRequest(workspace, call, []));
   requireRoot(workspace, judgement, old);
+  requireName(call, judgement, old);
   const name = rootName(judgement, old);
   const signed = await underLock(workspace, async () => {
     const { policy, signers } = readSetFiles(workspace, judgement.set.dir);
@@ -200,6 +202,7 @@ async function change(call: Call, edit: (of: Changing) => Changed | Promise<Chan
   return underLock(workspace, async () => {
     const judgement = await judge(toRequest(workspace, call, []));
     requireRoot(workspace, judgement, key);
+    requireName(call, judgement, key);
     const files = readSetFiles(workspace, judgement.set.dir);
     const changed = await edit({ ...files, workspace, judgement, keys: [key] });
     const signed = await signAndPin(workspace, judgement, changed, [key], null);
@@ -231,6 +234,18 @@ function requireRoot(workspace: Workspace, judgement: Judgement, key: SigningKey
     throw new RefusedError(
       'policy-below-floor',
       'this checkout holds an old policy set: bring the current one in before you sign',
+    );
+}
+
+/** Whoever signs as somebody holds that name’s key; under an altered set no name can be told. */
+export function requireName(call: Call, { set }: Judgement, key: SigningKey): void {
+  const name = signingName(call);
+  if (name === null || !set.intact) return;
+  const holds = set.keys.some((one) => one.principal === name && one.fingerprint === key.publicKey.fingerprint);
+  if (!holds)
+    throw new RefusedError(
+      'author-mismatch',
+      `the key ${key.publicKey.fingerprint} is not one of ${escapeText(name, 64)}`,
     );
 }
 

@@ -11,7 +11,7 @@ import { suggestion } from './arguments.ts';
 import { type Call, EXIT, type Exit, RefusedError, text, UsageError } from './command.ts';
 import { tell } from './output.ts';
 import { openKey } from './signing.ts';
-import { repin, standingDigests } from './trust-change.ts';
+import { repin, requireName, standingDigests } from './trust-change.ts';
 import { openWorkspace, toPath, toRequest } from './workspace.ts';
 import { until } from './write.ts';
 
@@ -39,6 +39,7 @@ export async function waive(call: Call): Promise<Exit> {
   const judgement = await judge(toRequest(workspace, call, []));
   const { dir } = judgement.set;
   const key = await openKey(call);
+  requireName(call, judgement, key);
   const signed = readSigned(workspace.root, dir);
   if (judgement.set.root !== 'pinned' || !signed?.predicate.roots.includes(key.publicKey.fingerprint))
     throw new RefusedError('root-mismatch', 'an exception is part of the policy set: only a root may sign it');

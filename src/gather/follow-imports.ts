@@ -123,7 +123,8 @@ function locate(
   const inside = toRelative({ path: place }, absolute);
   if (inside !== null && inside !== '')
     return isFile(join(root.path, inside)) ? [{ path: inside, state: 'inside' }] : [];
-  if (!isFile(absolute)) return [];
+  // A climbing or home path that is not there yet is opened by the host once it appears; an absolute one is as often an alias in prose.
+  if (!isFile(absolute)) return spelled && !outside.startsWith('/') ? [{ path: outside, state: 'missing' }] : [];
   // The user's own preferences under a host's folder are a documented use: they cap the importer, they do not condemn it.
   return [
     { path: outside, state: inHome && /^~\/\.(?:claude|gemini|codex|config)\//.test(outside) ? 'home' : 'escapes' },

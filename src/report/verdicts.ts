@@ -1,7 +1,7 @@
 import type { Judgement } from '../gate.ts';
 import { CEILING } from '../model/artifact-class.ts';
 import { entryOf } from '../model/codes.ts';
-import { escapePath } from '../model/escaped.ts';
+import { escapeText } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import { isBelow } from '../model/rank.ts';
 import type { Judged, Weighed } from '../model/stages.ts';
@@ -93,7 +93,7 @@ function toArtifactJson(judged: Judged): ArtifactJson {
   const { evidence, writer } = judged;
   const { parsed, claimed } = evidence;
   return {
-    path: escapePath(parsed.candidate.path),
+    path: wholePath(parsed.candidate.path),
     line: parsed.line,
     id: claimed?.manifest.artifactId ?? parsed.post?.payloadDigest ?? null,
     declaredClass: judged.declaredClass,
@@ -115,7 +115,7 @@ function toFindingJson(one: Weighed): FindingJson {
     code: one.code,
     effect: one.effect,
     message: one.message,
-    ...(one.file === undefined ? {} : { file: escapePath(one.file) }),
+    ...(one.file === undefined ? {} : { file: wholePath(one.file) }),
     line: one.line,
     column: one.column,
     cure: one.cure,
@@ -125,6 +125,11 @@ function toFindingJson(one: Weighed): FindingJson {
 
 function toSetFindingJson(one: Finding): FindingJson {
   return toFindingJson({ ...one, effect: entryOf(one).effect });
+}
+
+/** A path for other tools: escaped, never cut, so that two long paths stay two. */
+function wholePath(path: string): string {
+  return escapeText(path, Number.POSITIVE_INFINITY);
 }
 
 /** Set findings by which the whole policy set was refused, although this machine has a pin for it. */

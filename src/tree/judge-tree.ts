@@ -60,7 +60,7 @@ export async function judgeTree(request: Request, change: TreeChange): Promise<T
     const signed = await readSetOf(repository, next);
     const rollback = setFaults(whole, was?.set ?? null, trusted?.set ?? null, signed?.set ?? null);
     const artifacts = concernedArtifacts(whole, touched);
-    const told = faults.filter((one) => one.code !== 'path-unreadable' || isNew(one, touched));
+    const told = faults.filter((one) => isNew(one, touched));
     const findings = concernedFindings(
       [...rollback, ...removed, ...told, ...whole.findings],
       touched,

@@ -48,12 +48,10 @@ export async function layOut(repo: Repository, tree: Tree, folder: string): Prom
   return [
     ...laid.findings,
     ...odd.map((one) => notJudged(one.path, one.why)),
-    ...[...wanted.unsearched].map((path) =>
-      finding('discovery-incomplete', {
-        message: `Not searched: ${escapePath(path)} (links upon links).`,
-        file: path,
-      }),
-    ),
+    ...[...tree.files]
+      .filter(([path, { mode }]) => mode === SUBMODULE && wanted.matters(path))
+      .map(([file]) => incomplete(`${escapePath(file)} (a submodule: its files are in another repository)`, file)),
+    ...[...wanted.unsearched].map((path) => incomplete(`${escapePath(path)} (links upon links)`)),
   ];
 }
 
@@ -211,6 +209,13 @@ async function readSets(
 
 function under(dir: string, name: string): string {
   return dir === '' ? name : `${dir}/${name}`;
+}
+
+function incomplete(what: string, file?: string): Finding {
+  return finding('discovery-incomplete', {
+    message: `Not searched: ${what}.`,
+    ...(file === undefined ? {} : { file }),
+  });
 }
 
 function notJudged(path: string, why: string): Finding {
