@@ -32,7 +32,6 @@ export async function init(call: Call): Promise<Exit> {
   const workspace = openWorkspace(call);
   const { root, places, now } = workspace;
   const name = signingName(call) ?? 'f13';
-    throw new UsageError('--as takes a name of letters, digits, dot, dash and underscore');
   const dir = (text(call, 'dir') ?? POLICY_DIR).replace(/\/+$/, '');
   if (!/^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/.test(dir) || dir.split('/').includes('..'))
     throw new UsageError('--dir takes a plain folder inside the workspace');
