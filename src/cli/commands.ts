@@ -12,7 +12,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'check',
     summary: 'judge init files; change nothing',
-    usage: 'writ check [PATH...] [--staged | --rev A..B | --commit SHA] [--format text|json] [--strict] [--verbose]',
+    usage:
+      'writ check [PATH...] [--staged | --rev A..B | --rev A...B | --commit SHA] [--format text|json] [--strict] [--verbose]',
     example: 'writ check --format json',
     options: { staged: bool, rev: str, commit: str, format: str, strict: bool, observe: bool, verbose: bool },
     positionals: { min: 0, max: Infinity },

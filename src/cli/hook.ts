@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { isInside } from '../files/workspace-root.ts';
 import type { Judgement } from '../gate.ts';
 import type { Repository } from '../git/repository.ts';
 import { entryOf } from '../model/codes.ts';
@@ -92,6 +93,10 @@ export async function install(call: Call): Promise<Exit> {
         ? `wrote ${path}; the hook that was there is now ${BEFORE} and runs first`
         : `wrote ${path}`,
   );
+  if (isInside(repository.topLevel, command))
+    await tell(
+      `${command} lies in this repository: whoever may write here may change what the hook runs. Outside it is safer.`,
+    );
   if (/[\\/]_npx[\\/]/.test(command))
     await tell(
       'writ runs from a cache of npx; once that is cleared the hook blocks every commit. Install writ, then run this again.',

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { judge } from '../gate.ts';
-import { checkoutKey } from '../gather/recall.ts';
+import { checkoutKeys } from '../gather/recall.ts';
 import { CONSTITUTION_TEMPLATE } from '../generated/template.ts';
 import { remoteUrl } from '../git/git.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
@@ -50,7 +50,9 @@ export async function init(call: Call): Promise<Exit> {
   await refuseKnownCheckout(workspace);
   const key = await rootKey(call, workspace, name);
   const recovery = text(call, 'recovery');
-  const existed = existsSync(join(root.path, dir, 'constitution.md'));
+  const existed = ['constitution.md', 'exceptions.yaml', 'rules', 'policy.yaml', 'allowed_signers']
+    .filter((name) => existsSync(join(root.path, dir, name)))
+    .map((name) => `${dir}/${name}`);
   const signed = await signSet(
     {
       root,
@@ -79,7 +81,10 @@ export async function init(call: Call): Promise<Exit> {
   );
   if (fault !== null) throw new CannotError(fault);
   if (workspace.repository) keepBytes(root, [`${dir}/**`]);
-  const found = existed ? `\n${dir}/constitution.md was there already and is now signed as it is: read it.` : '';
+  const found =
+    existed.length > 0
+      ? `\nThere already, and now signed or replaced: ${existed.join(', ')}. Read what is signed: writ trust show.`
+      : '';
   const judgement = await judge(toRequest(workspace, call, null));
   await tell(
     `${id}: ${name} is sovereign with ${key.publicKey.fingerprint}; policy set signed and pinned on this machine.${found}\nCommit ${dir}/. In other clones run: writ trust pin --fingerprint ${key.publicKey.fingerprint}\n`,
@@ -109,7 +114,8 @@ async function refuseKnownCheckout(workspace: Workspace): Promise<void> {
   if (store === null) return;
   if (!isOpen(store)) throw new CannotError(`the state of this machine cannot be used: ${store.unavailable}`);
   try {
-    const known = await store.checkouts.get(checkoutKey(workspace));
+    let known: string | null = null;
+    for (const key of checkoutKeys(workspace)) known ??= await store.checkouts.get(key);
     if (known !== null)
       throw new UsageError(
         `this checkout had the workspace id ${known}, whose policy set is gone: restore it (git checkout), or ask its root before you start anew`,

@@ -8,7 +8,7 @@ import { judge } from '../gate.ts';
 import { HOSTS } from '../generated/hosts.ts';
 import { type BootContext, toBootContext } from '../load/boot-context.ts';
 import { renderBoot } from '../load/render-boot.ts';
-import { escapePath } from '../model/escaped.ts';
+import { escapePath, escapeText } from '../model/escaped.ts';
 import { exitOf, toVerdictsJson } from '../report/verdicts.ts';
 import { reasonOf } from '../report/verdicts-text.ts';
 import { suggestion } from './arguments.ts';
@@ -43,7 +43,7 @@ export async function load(call: Call): Promise<Exit> {
     await print(
       `${JSON.stringify({ ...toVerdictsJson(full), boot: { nonce: boot.nonce, sections: boot.sections }, quarantine: enacted.quarantine.map(({ path, id, moved }) => ({ path, id, moved })) }, null, 1)}\n`,
     );
-  } else if (format !== 'none') await print(renderBoot(boot, format));
+  } else if (format !== 'none') await print(forReader(renderBoot(boot, format)));
   const exit = exitOf(full, flag(call, 'strict'));
   const raw =
     flag(call, 'strict') &&
@@ -105,6 +105,15 @@ async function report(
     await tell(
       `writ: left out ${escapePath(one.evidence.parsed.candidate.path)}: its text holds the delimiter of the boot context`,
     );
+}
+
+/** An agent gets the exact text; a person at a terminal gets it with nothing in it that moves the cursor. */
+function forReader(text: string): string {
+  if (process.stdout.isTTY !== true) return text;
+  return text
+    .split('\n')
+    .map((line) => escapeText(line, Number.POSITIVE_INFINITY))
+    .join('\n');
 }
 
 function machineSecret({ places }: Workspace): Uint8Array {

@@ -72,32 +72,40 @@ async function stagedOf(workspace: Placed): Promise<Asked> {
   };
 }
 
+/**
+ * `A..B` compares the two trees: what A has and B has not is taken away, so a forced push can't lose a revocation unseen. `A...B` compares B with the commit
+ * where the two parted, as a branch that is behind its target wants. Trust comes from A either way.
+ */
 async function rangeOf(workspace: Placed, range: string): Promise<Asked> {
   const { repository } = workspace;
-  const cut = range.indexOf('..');
-  if (cut < 1 || range.includes('...'))
-    throw new UsageError(`--rev takes A..B, for example origin/main..HEAD, not ${range}`);
-  const [from, to] = [range.slice(0, cut), range.slice(cut + 2) || 'HEAD'];
-  const next = await known(repository, to);
+  const [, from = '', dots = '', to = ''] = /^(.+?)(\.{2,3})(?!\.)(.*)$/.exec(range) ?? [];
+  if (from === '') throw new UsageError(`--rev takes A..B or A...B, for example origin/main..HEAD, not ${range}`);
   if (/^0+$/.test(from))
     throw new CannotError(
-      `${from} is no commit: the branch is new. Compare with the branch it came from: writ check --rev main..${to}`,
+      `${from} is no commit: the branch is new. Compare with the branch it came from: writ check --rev main...${to}`,
     );
+  const next = await known(repository, to || 'HEAD');
   const trusted = await known(repository, from);
-  const base = await mergeBase(repository, trusted, next);
-  if (base === null && isShallow(repository))
-    throw new CannotError(
-      `this clone is shallow, so it can not be seen where ${to} left ${from}. Get the history: git fetch --unshallow (in CI: fetch-depth: 0)`,
-    );
   const prefix = prefixOf(workspace);
   const start = await treeOfCommit(repository, trusted, prefix);
+  const parted = await mergeBase(repository, trusted, next);
+  const names = `${trusted.slice(0, 10)}${dots}${next.slice(0, 10)}`;
+  const asked = { repository, next: await treeOfCommit(repository, next, prefix), head: next, trusted: start };
+  if (dots === '..') {
+    const forward = parted === trusted || (parted === null && isShallow(repository));
+    const note = ` (${from} is no ancestor of ${to || 'HEAD'}: what it gained since counts as taken away; for a branch that is behind use A...B)`;
+    return { ...asked, base: start, about: `${names}${forward ? '' : note}` };
+  }
+  if (parted === null)
+    throw new CannotError(
+      isShallow(repository)
+        ? `this clone is shallow, so it can not be seen where ${to || 'HEAD'} left ${from}. Get the history: git fetch --unshallow (in CI: fetch-depth: 0)`
+        : `${from} and ${to || 'HEAD'} have no commit in common: compare them with two dots`,
+    );
   return {
-    repository,
-    base: base === null || base === trusted ? start : await treeOfCommit(repository, base, prefix),
-    next: await treeOfCommit(repository, next, prefix),
-    head: next,
-    trusted: start,
-    about: `${trusted.slice(0, 10)}..${next.slice(0, 10)}${base === trusted ? '' : base === null ? ' (no common history)' : ` (changes since ${base.slice(0, 10)}, where they parted)`}`,
+    ...asked,
+    base: parted === trusted ? start : await treeOfCommit(repository, parted, prefix),
+    about: `${names}, from ${parted.slice(0, 10)} where they parted`,
   };
 }
 

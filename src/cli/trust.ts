@@ -1,5 +1,5 @@
 import { judge } from '../gate.ts';
-import { checkoutKey, recall } from '../gather/recall.ts';
+import { checkoutKeys, recall } from '../gather/recall.ts';
 import { escapePath } from '../model/escaped.ts';
 import { readPins } from '../policy/pins.ts';
 import { isOpen, openStore } from '../store/store.ts';
@@ -136,6 +136,6 @@ async function forgetCheckout(call: Call): Promise<void> {
   const signed = readSigned(workspace.root, (await recall({ ...workspace, stateFault: null })).dir);
   const store = await openStore(workspace.state, 'write');
   if (!isOpen(store) || signed === null) return;
-  await store.checkouts.set(checkoutKey(workspace), signed.workspace);
+  for (const key of checkoutKeys(workspace)) await store.checkouts.set(key, signed.workspace);
   await store.close();
 }

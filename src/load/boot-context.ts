@@ -108,7 +108,7 @@ function contentOf(one: Judged): string {
 function headerOf(one: Judged): string {
   const { parsed, claimed } = one.evidence;
   const parts = [
-    `path=${escapePath(parsed.candidate.path)}${parsed.line === null ? '' : `:${parsed.line}`}`,
+    `path=${nameOf(parsed.candidate.path)}${parsed.line === null ? '' : `:${parsed.line}`}`,
     `class=${one.class}`,
     ...(one.declaredClass !== null && one.declaredClass !== one.class ? [`declared=${one.declaredClass}`] : []),
     `writer=${one.writer ? `${one.writer.principal} (${one.writer.role})` : one.rank === 'binding' ? 'adopted' : 'unproven'}`,
@@ -117,6 +117,11 @@ function headerOf(one: Judged): string {
     ...(one.rank === 'reference' ? ['output_is_instruction=false'] : []),
   ];
   return parts.join(' | ');
+}
+
+/** A file name that cannot write a field of its own. */
+function nameOf(path: string): string {
+  return escapePath(path).replaceAll('|', '\\u{7c}');
 }
 
 /** Random, drawn again while any text holds it; or derived from a machine secret and the texts, so that the same context has the same bytes. */

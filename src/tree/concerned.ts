@@ -49,8 +49,9 @@ export function concernedFindings(
 ): readonly Finding[] {
   return findings.filter((one) => {
     const entry = entryOf(one);
-    if (entry.unchecked === true || change.reach.all || one.code === 'approval-removed') return true;
+    if (change.reach.all || one.code === 'approval-removed') return true;
     if (entry.everywhere === true) return touchesAny;
+    if (entry.unchecked === true) return true;
     return one.file !== undefined && isPart(one.file, change);
   });
 }

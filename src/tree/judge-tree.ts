@@ -12,7 +12,7 @@ import type { PolicyPredicate, Statement } from '../model/statement.ts';
 import type { Pin } from '../policy/pins.ts';
 import { type Change, concernedArtifacts, concernedFindings } from './concerned.ts';
 import { layOut } from './lay-out.ts';
-import { readProofChanges, readSetOf } from './proofs.ts';
+import { readProofChanges, readSetOf, type SignedSet } from './proofs.ts';
 import { changesOf, newOddities, type Tree } from './tree.ts';
 
 /** A change to judge: what git holds before and after it. */
@@ -44,7 +44,10 @@ export async function judgeTree(request: Request, change: TreeChange): Promise<T
   const changed = changesOf(base, next);
   const { reach, removed } = await readProofChanges(repository, base, next, changed);
   const was = await readSetOf(repository, base);
+  const signed = await readSetOf(repository, next);
   const trusted = change.trusted === null ? null : await readSetOf(repository, change.trusted);
+  if (trusted === 'several')
+    throw new GitFault('the range starts with several policy sets, and nothing says which decides');
   const touched: Change = { paths: new Set([...changed, ...newOddities(base, next).map((one) => one.path)]), reach };
   return withFolder(request.root, async (folder) => {
     const tree = join(folder, 'tree');
@@ -57,8 +60,7 @@ export async function judgeTree(request: Request, change: TreeChange): Promise<T
       paths: null,
       standsFor: { path: request.root.path, pin: trusted === null ? null : pinOf(trusted) },
     });
-    const signed = await readSetOf(repository, next);
-    const rollback = setFaults(whole, was?.set ?? null, trusted?.set ?? null, signed?.set ?? null);
+    const rollback = setFaults(whole, setOf(was), trusted?.set ?? null, setOf(signed));
     const artifacts = concernedArtifacts(whole, touched);
     const told = faults.filter((one) => isNew(one, touched));
     const findings = concernedFindings(
@@ -75,6 +77,10 @@ export async function judgeTree(request: Request, change: TreeChange): Promise<T
   });
 }
 
+function setOf(read: SignedSet | 'several' | null): Statement<PolicyPredicate> | null {
+  return read === null || read === 'several' ? null : read.set;
+}
+
 /** What could not be read before either is nothing this change brings. */
 function isNew({ file }: Finding, { paths }: Change): boolean {
   return file === undefined || paths.has(file);
@@ -89,7 +95,7 @@ function withHead(repository: Repository, folder: string, head: string): Reposit
 }
 
 /** The first commit of a range is what was accepted before: its own roots decide where this machine has no pin. Null where nobody it names signed it. */
-function pinOf({ dir, set }: { readonly dir: string; readonly set: Statement<PolicyPredicate> }): Pin | null {
+function pinOf({ dir, set }: SignedSet): Pin | null {
   const { roots, floor, version } = set.predicate;
   if (!set.signers.some((signer) => roots.includes(signer.fingerprint))) return null;
   return {

@@ -12,7 +12,7 @@ import type { InitPattern } from '../model/policy.ts';
 import { DEFAULT_LIMITS } from '../policy/defaults.ts';
 import { POLICY_FILE, SET_FILE } from '../policy/policy-set.ts';
 import { openStatement } from '../sign/statement.ts';
-import { LINK, SUBMODULE, type Tree } from './tree.ts';
+import { LINK, NOT_UTF8, SUBMODULE, type Tree } from './tree.ts';
 import { folderOf, type Wanted, wantedOf } from './wanted.ts';
 
 /** Where a link points, and a file of a policy set, in bytes. */
@@ -44,7 +44,8 @@ export async function layOut(repo: Repository, tree: Tree, folder: string): Prom
     for (let at = 0; at < rest.length; at += ROUND) await laid.put(rest.slice(at, at + ROUND), wanted, targets);
     for (const board of boards) await laid.board(board);
   }
-  const odd = tree.odd.filter((one) => one.why !== 'its name is not UTF-8' || wanted.matters(one.path));
+  const told = new Map(tree.odd.map((one) => [`${one.path} ${one.why}`, one]));
+  const odd = [...told.values()].filter((one) => one.why !== NOT_UTF8 || wanted.matters(one.path));
   return [
     ...laid.findings,
     ...odd.map((one) => notJudged(one.path, one.why)),

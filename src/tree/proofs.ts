@@ -107,22 +107,24 @@ function removals(
     : found;
 }
 
-/** @returns the signed policy set of a tree and its folder, whoever signed it; null where there is none, or not one alone. */
-export async function readSetOf(
-  repo: Repository,
-  tree: Tree,
-): Promise<{ readonly dir: string; readonly set: Statement<PolicyPredicate> } | null> {
+/** The signed policy set of a tree and its folder. */
+export interface SignedSet {
+  readonly dir: string;
+  readonly set: Statement<PolicyPredicate>;
+}
+
+/** @returns the policy set of a tree, whoever signed it; null where there is none, none that opens, or several and no telling which (`'several'`). */
+export async function readSetOf(repo: Repository, tree: Tree): Promise<SignedSet | 'several' | null> {
   const folders = [...setFolders([tree])];
-  const top = folders.filter((dir) => !dir.includes('/') && dir !== '');
-  const dir = folders.includes(POLICY_DIR)
-    ? POLICY_DIR
-    : (top.length > 0 ? top : folders).length === 1
-      ? (top[0] ?? folders[0])
-      : undefined;
-  const blob = dir === undefined ? undefined : tree.files.get(dir === '' ? SET_FILE : `${dir}/${SET_FILE}`)?.blob;
-  if (dir === undefined || blob === undefined) return null;
+  const top = folders.filter((dir) => !dir.includes('/'));
+  const likely = folders.includes(POLICY_DIR) ? [POLICY_DIR] : top.length > 0 ? top : folders;
+  const [dir] = likely;
+  if (dir === undefined) return null;
+  if (likely.length > 1) return 'several';
+  const file = dir === '' ? SET_FILE : `${dir}/${SET_FILE}`;
+  const blob = tree.files.get(file)?.blob ?? '';
   const bytes = (await readBlobs(repo, [blob], SET_BYTES)).blobs.get(blob);
-  const opened = bytes === undefined ? null : openStatement(bytes, `${dir}/${SET_FILE}`);
+  const opened = bytes === undefined ? null : openStatement(bytes, file);
   if (opened === null || 'refused' in opened || opened.predicate.type !== 'policy') return null;
   return { dir, set: opened as Statement<PolicyPredicate> };
 }

@@ -24,6 +24,7 @@ export interface Tree {
 export const EMPTY_TREE: Tree = { files: new Map(), odd: [] };
 export const LINK = '120000';
 export const SUBMODULE = '160000';
+export const NOT_UTF8 = 'its name is not UTF-8';
 const KNOWN_MODES = new Set(['100644', '100755', '100664', LINK, SUBMODULE]);
 /** Names git refuses to check out, so no path of a tree that holds one can be meant. */
 const REFUSED = /(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)|\0/i;
@@ -71,7 +72,7 @@ function belowFiles(files: ReadonlyMap<string, TreeFile>): readonly string[] {
 }
 
 function oddness(entry: TreeEntry & { readonly stage?: number }, path: string): string | null {
-  if (!entry.exact) return 'its name is not UTF-8';
+  if (!entry.exact) return NOT_UTF8;
   if ((entry.stage ?? 0) !== 0) return 'it is not merged yet';
   if (REFUSED.test(path) || (process.platform === 'win32' && /[\\:]/.test(path))) return 'git itself refuses its name';
   return KNOWN_MODES.has(entry.mode) ? null : `git knows no mode ${entry.mode}`;

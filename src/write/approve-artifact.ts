@@ -285,7 +285,7 @@ export async function approveProposal(
         code: 'changed-while-reading' as const,
         why: `${path} changed after it was shown; nothing was approved`,
       };
-    const fault = place(proposal, draft, again.bytes, authored) ?? writeStatement(root, sealed);
+    const fault = writeStatement(root, sealed) ?? place(proposal, draft, again.bytes, authored);
     return fault === null ? { file: sealed.file } : { code: 'path-unreadable' as const, why: fault };
   });
 }
@@ -306,16 +306,17 @@ function place(
   if (claimed === null || manifest.approvedBy === signer.identity.principal) return null;
   if (manifest.approvedBy !== null && judged.approvedBy.includes(manifest.approvedBy)) return null;
   const carrierPath = claimed.sidecar ?? judged.evidence.parsed.aliasOf ?? path;
-  const carrier = claimed.sidecar === null ? bytes : sidecarBytes(root, claimed.sidecar);
-  if (carrier === null) return `${claimed.sidecar ?? path} cannot be read again`;
+  const carrier = claimed.sidecar === null ? bytes : sidecarAsShown(root, judged, claimed.sidecar);
+  if (carrier === null) return `${claimed.sidecar ?? path} changed after it was shown`;
   return (
     writeInside(root, carrierPath, withApprovedBy(carrier, claimed, signer.identity.principal), 0o644)?.message ?? null
   );
 }
 
-function sidecarBytes(root: WorkspaceRoot, path: string): Uint8Array | null {
+function sidecarAsShown(root: WorkspaceRoot, judged: Judged, path: string): Uint8Array | null {
+  const shown = judged.evidence.parsed.readings.find((reading) => reading.sidecar?.path === path)?.sidecar?.bytes;
   const read = readOnce(root, path, SIDECAR_BYTES);
-  return wasRead(read) ? read.bytes : null;
+  return wasRead(read) && shown !== undefined && Buffer.compare(read.bytes, shown) === 0 ? read.bytes : null;
 }
 
 function uniqueByName(subjects: readonly Subject[]): readonly Subject[] {

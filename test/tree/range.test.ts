@@ -54,7 +54,7 @@ describe('check --rev and --commit', () => {
     });
   });
 
-  it('compare with where a branch parted, so that what the target gained is not missed in it', () => {
+  it('compare whole trees with two dots, and with where a branch parted with three', () => {
     const ws = repos.governed();
     ws.git('checkout', '-qb', 'topic');
     ws.put('GEMINI.md', 'notes\n');
@@ -65,9 +65,13 @@ describe('check --rev and --commit', () => {
     ws.must('f13', ['approve', 'BOOT.md', '--class', 'policy', '--yes']);
     ws.git('add', '-A');
     ws.git('commit', '-qm', 'main goes on');
-    const range = ws.run(['check', '--rev', 'main..topic', '--format', 'json']);
+    const range = ws.run(['check', '--rev', 'main...topic', '--format', 'json']);
     expect(range.exit).toBe(0);
     expect(pathsOf(JSON.parse(range.stdout) as Verdicts)).toEqual(['GEMINI.md']);
+    expect(ws.run(['check', '--rev', 'main..topic'])).toMatchObject({
+      exit: 1,
+      stdout: expect.stringMatching(/no ancestor[\s\S]*approval-removed/),
+    });
     ws.git('merge', '-q', '--no-edit', 'topic');
     const merged = ws.run(['check', '--rev', 'main~1..main', '--format', 'json']);
     expect(merged.exit).toBe(0);
@@ -98,6 +102,13 @@ describe('check --rev and --commit', () => {
       stderr: expect.stringContaining('fetch-depth: 0'),
     });
     expect(ws.run(['check', '--staged'], { cwd: clone }).exit).toBe(0);
+    ws.git('-C', clone, 'fetch', '-q', '--depth', '1', 'origin', ws.git('rev-parse', 'HEAD~1'));
+    const apart = `${ws.git('rev-parse', 'HEAD~1')}...HEAD`;
+    expect(ws.run(['check', '--rev', apart], { cwd: clone })).toMatchObject({
+      exit: 4,
+      stderr: expect.stringContaining('can not be seen where'),
+    });
+    expect(ws.run(['check', '--rev', apart.replace('...', '..')], { cwd: clone }).exit).toBe(0);
   });
 
   it('count the signed commits of the range as proof of who wrote', () => {
@@ -114,7 +125,7 @@ describe('check --rev and --commit', () => {
       '---\ncontext_manifest:\n  artifact_id: 7d4f0f2e-0000-4000-8000-000000000001\n  class: memory\n  author: spec\n  authority_level: T1\n  created_at: 1786000000000\n---\nThe build takes nine minutes.\n',
     );
     ws.git('add', '-A');
-    ws.git('-c', 'gpg.format=ssh', '-c', `user.signingkey=${ws.key('spec')}`, 'commit', '-qSm', 'memory');
+    ws.git('-c', 'gpg.format=ssh', '-c', `user.signingkey=${ws.key('spec')}`, 'commit', '-q', '-S', '-m', 'memory');
     ws.put('src/app.ts', 'export const c = 1;\n');
     ws.git('commit', '-qam', 'later');
     ws.git('checkout', '-q', '--orphan', 'elsewhere');
