@@ -10,7 +10,7 @@ import { orphanFindings, readCandidates } from './gather/read-candidates.ts';
 import { type Memory, recall, type StandsFor } from './gather/recall.ts';
 import { DEFAULT_RULES } from './generated/rules.ts';
 import type { Repository } from './git/repository.ts';
-import { AUDITABLE } from './model/codes.ts';
+import { AUDITABLE, entryOf } from './model/codes.ts';
 import type { Finding } from './model/finding.ts';
 import type { Instant } from './model/instant.ts';
 import type { PolicySet } from './model/policy.ts';
@@ -73,7 +73,12 @@ export async function judge(request: Request): Promise<Judgement> {
   const memory = await recall(request);
   const signed = await readPolicySet({ root, dir: memory.dir, pins: memory.pins?.pins ?? [], now }, memory.remembered);
   const own = await compileUserRules(signed.ruleFiles, DEFAULT_RULES);
-  const set = heldBack(signed, [...memory.findings, ...own.findings]);
+  const held = heldBack(signed, [...memory.findings, ...own.findings]);
+  const proofs = readProofs(root, held, now);
+  const set = heldBack(
+    held,
+    proofs.findings.filter((one) => entryOf(one).everywhere === true),
+  );
   const found = discover({
     root,
     policyHosts: set.policy.hosts,
@@ -84,6 +89,7 @@ export async function judge(request: Request): Promise<Judgement> {
       request.paths === null
         ? [...set.documents.keys()]
         : [...set.documents.keys()].filter((path) => request.paths?.includes(path)),
+    first: [...proofs.live.byPath.keys()],
   });
   const outside =
     request.paths === null && request.standsFor === undefined
@@ -98,7 +104,6 @@ export async function judge(request: Request): Promise<Judgement> {
     home: request.places.home,
     place: request.standsFor?.path ?? root.path,
   });
-  const proofs = readProofs(root, set, now);
   const evidence = await gather({
     parsed: read.parsed,
     set,
@@ -118,7 +123,11 @@ export async function judge(request: Request): Promise<Judgement> {
     return scanArtifact(verify(bind(one, judging), judging), scanning);
   });
   const places = new Set([...found.candidates, ...outside]);
-  const artifacts = withImports(scanned, { set, setFindings: [...memory.findings, ...own.findings], now }, places);
+  const artifacts = withImports(
+    scanned,
+    { set, setFindings: [...memory.findings, ...own.findings, ...proofs.findings], now },
+    places,
+  );
   const whole = request.paths === null;
   const findings = [
     ...memory.findings,
@@ -135,7 +144,7 @@ export async function judge(request: Request): Promise<Judgement> {
   return { at: now, set, pins: memory.pins, memory, proofs, enforcement, artifacts, findings, present: found.present };
 }
 
-/** Where state or a rule file cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
+/** Where state, a rule file or a folder of proofs cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
 function heldBack(set: PolicySet, faults: readonly Finding[]): PolicySet {
   return faults.length === 0 ? set : { ...set, intact: false };
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Colours } from '../report/verdicts-text.ts';
 
 /** Writes to stdout and waits until it is drained: large JSON reaches a pipe whole (cli.md). */
 export async function print(text: string): Promise<void> {
@@ -15,17 +16,8 @@ async function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   if (!stream.write(text)) await once(stream, 'drain');
 }
 
-export interface Paint {
-  readonly bold: (text: string) => string;
-  readonly dim: (text: string) => string;
-  readonly red: (text: string) => string;
-  readonly yellow: (text: string) => string;
-  readonly green: (text: string) => string;
-  readonly cyan: (text: string) => string;
-}
-
 /** Colours for a terminal; plain text elsewhere and under NO_COLOR. */
-export function paintFor(stream: { readonly isTTY?: boolean }): Paint {
+export function paintFor(stream: { readonly isTTY?: boolean }): Colours {
   const on = stream.isTTY === true && !process.env.NO_COLOR;
   const with_ =
     (code: number) =>

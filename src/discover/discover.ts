@@ -9,7 +9,7 @@ import type { InitPattern } from '../model/policy.ts';
 import type { Candidate } from '../model/source.ts';
 import { isBelow, isOnTheWay, type LinkBudget, linkTarget, MAX_FOLDERS, underLink } from './linked-folders.ts';
 import { type Hit, kindByName, type Matcher, matcherOf } from './matcher.ts';
-import { nestedFolderOf } from './nested.ts';
+import { isRepository, nestedFolderOf } from './nested.ts';
 import { hostsPresent } from './present.ts';
 import { liesThere, sidecarsBeside, subjectOf } from './sidecars.ts';
 
@@ -31,6 +31,8 @@ export interface DiscoverInput {
   readonly paths: readonly string[] | null;
   /** Constitution documents, always candidates. */
   readonly documents: readonly string[];
+  /** Paths that approvals name: of a whole search they go before all others, so that no flood of files crowds them out. */
+  readonly first: readonly string[];
 }
 
 export interface Discovery {
@@ -78,6 +80,7 @@ export function discover(input: DiscoverInput): Discovery {
   };
   if (input.paths === null) searchFolder(search, '');
   else for (const path of input.paths) takeNamed(search, path);
+  if (input.paths === null) takeMissed(search);
   const chosen = cutToLimit(search);
   for (const path of input.documents) chosen.set(path, document(search, path, chosen.get(path)));
   return {
@@ -101,7 +104,7 @@ function searchFolder(search: Search, goal: string): void {
       return false;
     },
     onFolder: (folder, repository) => {
-      if (repository) matcher.isRepository(folder);
+      if (repository && isRepository(join(input.root.path, folder))) matcher.isRepository(folder);
     },
     wants: (name, at, kind) => {
       if (goal !== '' && !isBelow(at, goal)) return false;
@@ -177,15 +180,35 @@ function leadsOn(matcher: Matcher, path: string): Hit | null {
 
 /** A sidecar speaks for the file beside it; without that file it is text like any other, and an orphan where the file would be an init path. */
 function takeSidecar(search: Search, path: string): void {
-  const subject = subjectOf(path) ?? path;
-  if (liesThere(search.input.root.path, subject)) {
+  const subject = spokenFor(search, path);
+  if (subject !== null) {
     search.sidecars.set(subject, [...(search.sidecars.get(subject) ?? []), path].sort());
     return;
   }
   const { name, at } = split(path);
   const folder = search.matcher.folder(at);
   keep(search, path, search.matcher.hit(name, folder), folder.nested);
-  if (search.matcher.hit(split(subject).name, folder)?.confusableWith === null) search.orphans.push(path);
+  const absent = subjectOf(path) ?? path;
+  if (
+    !liesThere(search.input.root.path, absent) &&
+    search.matcher.hit(split(absent).name, folder)?.confusableWith === null
+  )
+    search.orphans.push(path);
+}
+
+/**
+ * @returns the file whose sidecar this is, or null where it is text like any other: that file is not there, is a sidecar itself, or
+ * is no init path while a host loads this one. Else a name with a suffix too many would keep what a host reads from being judged.
+ */
+function spokenFor(search: Search, path: string): string | null {
+  const subject = subjectOf(path);
+  if (subject === null || !liesThere(search.input.root.path, subject)) return null;
+  const isHit = (one: string): boolean => {
+    const { name, at } = split(one);
+    return search.matcher.hit(name, search.matcher.folder(at)) !== null;
+  };
+  if (!isHit(path)) return subject;
+  return subjectOf(subject) === null && isHit(subject) ? subject : null;
 }
 
 function takeNamed(search: Search, given: string): void {
@@ -210,14 +233,23 @@ function takeNamed(search: Search, given: string): void {
     else searchLinked(search, path, null);
     return;
   }
-  const spoken = subjectOf(path);
-  const subject = spoken !== null && liesThere(root.path, spoken) ? spoken : path;
+  const subject = spokenFor(search, path) ?? path;
   const { name, at } = split(subject);
   const hit = search.matcher.hit(name, search.matcher.folder(at));
   const nested = nestedFolderOf(root.path, subject) ?? nestedOfTarget(root, subject);
   search.own.set(subject, candidate(subject, hit, nested));
   const beside = sidecarsBeside(root.path, subject);
   if (beside.length > 0) search.sidecars.set(subject, beside);
+}
+
+/** Where the search did not see everything, what approvals name is looked for by its name. */
+function takeMissed(search: Search): void {
+  if (!search.tooMany && search.unsearched.length === 0) return;
+  for (const path of search.input.first) {
+    if (search.own.has(path) || search.foreign.has(path) || !liesThere(search.input.root.path, path)) continue;
+    const { name, at } = split(path);
+    if (search.matcher.hit(name, search.matcher.folder(at)) !== null) takeNamed(search, path);
+  }
 }
 
 function keep(search: Search, path: string, hit: Hit | null, nested: string | null): void {
@@ -249,11 +281,15 @@ function document(search: Search, path: string, known: Candidate | undefined): C
   return { ...made, kind: 'document' };
 }
 
-/** The workspace's own files go first, so that no dependency can crowd them out. */
+/** What approvals name goes first, then the workspace's own files, so that no dependency can crowd them out. */
 function cutToLimit(search: Search): Map<string, Candidate> {
-  const room = Math.max(0, search.input.maxFiles - search.own.size);
+  const { maxFiles } = search.input;
+  const first = new Set(search.input.first);
+  const kept = search.own.size > maxFiles ? [...search.own].filter(([path]) => first.has(path)) : [];
+  const own = new Map([...new Map([...kept, ...search.own])].slice(0, Math.max(maxFiles, kept.length)));
+  const room = Math.max(0, maxFiles - own.size);
   if (search.foreign.size > room) search.tooMany = true;
-  return new Map([...search.own, ...[...search.foreign].slice(0, room)]);
+  return new Map([...own, ...[...search.foreign].slice(0, room)]);
 }
 
 function incompleteFindings(search: Search): readonly Finding[] {

@@ -30,8 +30,7 @@ export interface GatherInput {
 export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
   const { parsed, set, proofs } = input;
   const settled = parsed.map((one) => ({ one, settled: settle(one, weigher(one, input), set) }));
-  const commits = await commitProofs(settled, input);
-  const ancestry = await sourceCommits(settled, input);
+  const [commits, ancestry] = await Promise.all([commitProofs(settled, input), sourceCommits(settled, input)]);
   const duplicates = findDuplicates(settled, commits, input);
   return settled.map(({ one, settled: found }) => {
     const { claimed } = found;

@@ -43,6 +43,9 @@ export function readProofs(root: WorkspaceRoot, set: PolicySet, now: Instant): P
   const spawnFiles = readStatements(root, `${dir}/spawns`, 'spawn', workspace);
   const authorshipFiles = readStatements(root, `${dir}/authorship`, 'authorship', workspace);
   const approvalFiles = readStatements(root, `${dir}/approvals`, 'approval', workspace);
+  // A proof that cannot be read may be the one that revokes, replaces or approves: what is left proves nothing by itself.
+  if (![spawnFiles, authorshipFiles, approvalFiles].every((one) => one.whole))
+    return { ...NONE, findings: [...spawnFiles.findings, ...authorshipFiles.findings, ...approvalFiles.findings] };
   const links: SpawnLink[] = [];
   const findings: Finding[] = [...spawnFiles.findings, ...authorshipFiles.findings, ...approvalFiles.findings];
   for (const statement of spawnFiles.statements) {

@@ -96,8 +96,13 @@ async function recallState(
     const tail = await store.ledger.tail();
     if (mark !== null && (tail?.seq ?? 0) < mark.rows)
       return unavailable(`it holds ${tail?.seq ?? 0} decisions, and the pins remember ${mark.rows}`);
-    let checkout: string | null = null;
-    for (const key of checkoutKeys(input)) checkout ??= await store.checkouts.get(key);
+    const ids: string[] = [];
+    for (const key of checkoutKeys(input)) {
+      const id = await store.checkouts.get(key);
+      if (id !== null) ids.push(id);
+    }
+    // One that is not the id claimed now counts before one that is: a `.git` that leads to another clone must not hide what this folder was.
+    const checkout = ids.find((id) => id !== workspace) ?? ids[0] ?? null;
     if (workspace === null) return { remembered: { ...NOTHING_REMEMBERED, checkout }, findings: [] };
     const floor = (await store.floors.get(workspace))?.floor ?? 0;
     const revocations = new Map(

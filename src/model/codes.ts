@@ -629,6 +629,13 @@ const TABLE = {
     cure: 'Repair or remove the state file, then: writ trust pin',
     rule: 'overview.md state',
   },
+  'proofs-unreadable': {
+    ...setFault,
+    unchecked: true,
+    meaning: 'A folder of proofs could not be read whole, so nobody can be proven.',
+    cure: 'Make it a readable folder again (git checkout), with fewer files if there are too many.',
+    rule: 'overview.md: "could not check" is never "clean"',
+  },
   'statement-invalid': {
     ...setNote,
     meaning: 'A proof file does not parse, or its signature does not verify; it proves nothing.',

@@ -20,6 +20,9 @@ export interface HeadFault {
 
 const BOM = [0xef, 0xbb, 0xbf] as const;
 const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const DASH = 0x2d;
+const ANGLE = 0x3c;
 const KEY = 'context_manifest';
 /** How far a closing line is searched, bytes: past that it is prose, never a manifest block. */
 const SEARCH = 65_536;
@@ -99,6 +102,9 @@ function block(
 
 /** An opening line that is almost one (`---js`, `--- `, a blank line before it) must not let a manifest pass as prose. */
 function looksLikeCarrier(bytes: Uint8Array, start: number): HeadFault | null {
+  // Plain text begins with a letter or a `#`; blanks beyond ASCII begin with a byte of 0x80 or more.
+  const first = bytes[start];
+  if (first !== undefined && first > SPACE && first < 0x80 && first !== DASH && first !== ANGLE) return null;
   // 64 blanks of at most three bytes and a marker lie well within 512 bytes: most files are told apart by those alone.
   if (!/^\s{0,64}(?:---|<!--)/.test(unixText(bytes, start, 512))) return null;
   const head = unixText(bytes, start, 16_384);

@@ -1,20 +1,25 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 
 /** @returns the text of UTF-8 bytes (a BOM is kept as U+FEFF), or `not-text` for invalid UTF-8, NUL bytes and UTF-16. */
 export function decodeText(bytes: Uint8Array): { readonly text: string } | { readonly finding: Finding } {
-  const why = fault(bytes);
+  const plain = isAscii(bytes);
+  const why = plain ? nulIn(bytes) : fault(bytes);
   if (why !== null) return { finding: finding('not-text', { message: `The bytes are not UTF-8 text: ${why}.` }) };
-  return { text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8') };
+  // ASCII reads the same either way, and this way without being decoded.
+  return { text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(plain ? 'latin1' : 'utf8') };
 }
 
 function fault(bytes: Uint8Array): string | null {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return 'UTF-16 byte order mark';
+  return nulIn(bytes) ?? (isUtf8(bytes) ? null : 'invalid UTF-8');
+}
+
+function nulIn(bytes: Uint8Array): string | null {
   const nul = bytes.indexOf(0);
-  if (nul !== -1) return `NUL byte at offset ${nul}`;
-  return isUtf8(bytes) ? null : 'invalid UTF-8';
+  return nul === -1 ? null : `NUL byte at offset ${nul}`;
 }
 
 /** 1-based line and column (UTF-16 units) of an offset in a text. */

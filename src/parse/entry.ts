@@ -1,5 +1,5 @@
 import type { HeadBlock } from './carrier.ts';
-import type { YamlRead } from './strict-yaml.ts';
+import type { YamlPlaces } from './plain-yaml.ts';
 
 /** The lines of one entry of front matter, as a byte range of the file and the 1-based line it begins at. */
 export interface Entry {
@@ -12,7 +12,7 @@ export interface Entry {
  * The byte range of the lines of the `context_manifest` entry: to the next top-level key, or to the closing line.
  * @returns null where the entry has no lines of its own: flow style, or an explicit key.
  */
-export function entryLines(read: YamlRead, head: HeadBlock): Entry | null {
+export function entryLines(read: YamlPlaces, head: HeadBlock): Entry | null {
   const contents = read.document.contents as {
     flow?: boolean;
     items?: readonly { key?: { value?: unknown; range?: readonly number[] } }[];

@@ -1,5 +1,5 @@
 import { placeOf } from './decode.ts';
-import type { YamlRead } from './strict-yaml.ts';
+import type { YamlPlaces } from './plain-yaml.ts';
 
 /** A place in a file, 1-based. */
 export interface Place {
@@ -22,7 +22,7 @@ export function jsonPlace(text: string, field: string, firstLine: number): Place
 }
 
 /** @returns the places of the manifest's fields in a YAML block that begins at `firstLine`; the block's first line for a field that is not there. */
-export function fieldPlace(read: YamlRead, firstLine: number): (field: string) => Place {
+export function fieldPlace(read: YamlPlaces, firstLine: number): (field: string) => Place {
   return (field) => {
     const map = read.document.get('context_manifest') as
       | { items?: readonly { key?: { value?: unknown; range?: readonly number[] } }[] }

@@ -11,7 +11,8 @@ import { placeOf } from './decode.ts';
 import { entryLines } from './entry.ts';
 import { manifestDigestOf, toManifest } from './manifest.ts';
 import { fieldPlace, jsonPlace, type Place, shiftBy, TOP } from './place.ts';
-import { firstComment, MANIFEST_LIMITS, parseStrictYaml, type YamlRead } from './strict-yaml.ts';
+import { readPlainYaml, type YamlPlaces } from './plain-yaml.ts';
+import { firstComment, MANIFEST_LIMITS, parseStrictYaml, type YamlFault } from './strict-yaml.ts';
 
 /** Depth allowed in a JSON document that carries a manifest. */
 const JSON_DEPTH = 64;
@@ -67,7 +68,7 @@ export async function readSidecar(
     };
   };
   const isJson = sidecar.path.endsWith('.json');
-  const read = isJson ? sidecarJson(withoutBom(text)) : await parseStrictYaml(text, 1, MANIFEST_LIMITS);
+  const read = isJson ? sidecarJson(withoutBom(text)) : await readYaml(text, 1);
   if ('fault' in read) return fail(read.fault, read);
   const { value } = read;
   const wrong = notOnlyManifest(value, 'it');
@@ -95,8 +96,12 @@ export async function readSidecar(
   return { ...reading, notes: reading.notes.map(inSidecar), sidecar };
 }
 
-function isYaml(read: { readonly value: unknown } | YamlRead): read is YamlRead {
+function isYaml(read: { readonly value: unknown } | YamlPlaces): read is YamlPlaces {
   return 'document' in read;
+}
+
+async function readYaml(text: string, firstLine: number): Promise<YamlPlaces | YamlFault> {
+  return readPlainYaml(text) ?? parseStrictYaml(text, firstLine, MANIFEST_LIMITS);
 }
 
 function sidecarJson(text: string): { readonly value: unknown } | ({ readonly fault: string } & Place) {
@@ -106,7 +111,7 @@ function sidecarJson(text: string): { readonly value: unknown } | ({ readonly fa
 }
 
 async function readFrontMatter(bytes: Uint8Array, head: HeadBlock): Promise<Reading | null> {
-  const read = await parseStrictYaml(head.yaml, head.firstLine, MANIFEST_LIMITS);
+  const read = await readYaml(head.yaml, head.firstLine);
   if ('fault' in read) {
     if (keysManifest(head.yaml)) return invalid(read.fault, read);
     const note = finding('front-matter-unreadable', {
@@ -142,7 +147,7 @@ async function readFrontMatter(bytes: Uint8Array, head: HeadBlock): Promise<Read
 
 async function readComment(bytes: Uint8Array, head: HeadBlock): Promise<Reading | null> {
   if (!namesManifest(head.yaml)) return null;
-  const read = await parseStrictYaml(head.yaml, head.firstLine, MANIFEST_LIMITS);
+  const read = await readYaml(head.yaml, head.firstLine);
   const top = { line: head.firstLine, column: 1 };
   if ('fault' in read) return keysManifest(head.yaml) ? invalid(read.fault, read) : null;
   const { value } = read;

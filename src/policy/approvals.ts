@@ -6,7 +6,9 @@ import type { PolicySet } from '../model/policy.ts';
 import type { Identity } from '../model/principal.ts';
 import type { Claimed, LiveApproval } from '../model/stages.ts';
 import type { ApprovalPredicate, RevocationPredicate, Statement } from '../model/statement.ts';
-import { SKEW_MS, type SpawnIndex, type Traced, trace } from './identity.ts';
+import { hasDeparted, type Traced, trace } from './identity.ts';
+import { SKEW_MS } from './key-lines.ts';
+import type { SpawnIndex } from './spawn-life.ts';
 
 const DAY = 86_400_000;
 
@@ -20,6 +22,8 @@ export interface Standing {
     'approval-unproven' | 'approver-not-permitted' | 'approval-expired' | 'approval-not-yet-valid' | 'approval-too-long'
   > | null;
   readonly why: string;
+  /** It stands or once did: a key that was out of its window, or somebody who had gone, never replaced anything. */
+  readonly stood: boolean;
 }
 
 const TIMED: ReadonlySet<string> = new Set(['approval-expired', 'approval-not-yet-valid', 'approval-too-long']);
@@ -44,8 +48,10 @@ export function standingOf(
     if (!found || found.faults.length > 0 || found.identity.principal !== predicate.approver) continue;
     const approver = found.identity;
     const problem = permission(approval, approver, signer.userPresent, set) ?? timing(approval, found, set, now);
-    if (problem === null) return { approval, approver, problem: null, why: '' };
-    first ??= { approval, approver, problem: problem.code, why: problem.why };
+    if (problem === null) return { approval, approver, problem: null, why: '', stood: true };
+    const stood = problem.code === 'approval-expired' && wasInWindow(approval, found);
+    if (first === null || (stood && !first.stood))
+      first = { approval, approver, problem: problem.code, why: problem.why, stood };
   }
   return (
     first ?? {
@@ -53,6 +59,7 @@ export function standingOf(
       approver: { principal: predicate.approver, role: 'unknown', scopes: [], chain: [] },
       problem: 'approval-unproven',
       why: `no known key of ${predicate.approver} signed it`,
+      stood: false,
     }
   );
 }
@@ -80,12 +87,12 @@ export function liveApprovals(
   spawns: SpawnIndex,
   now: Instant,
 ): readonly LiveApproval[] {
-  return standings.flatMap(({ approval, approver, problem }) => {
+  return standings.flatMap(({ approval, approver, problem, stood }) => {
     const { predicate, issuedAt, payloadDigest, subjects } = approval;
-    if (problem !== null && problem !== 'approval-expired') return [];
+    if (!stood) return [];
     const { artifactId, class: cls, level, replaces: replaced, expiresAt } = predicate;
     return subjects.map((subject) => {
-      const target = { artifactId, digests: [subject.sha256], class: cls, level };
+      const target = { artifactId, path: subject.name, digests: [subject.sha256], class: cls, level };
       const revoked = set.revocations.some((revocation) => revokesArtifact(revocation, target, set, spawns, now));
       return {
         payloadDigest,
@@ -104,11 +111,15 @@ export function liveApprovals(
   });
 }
 
-/** Whether a revocation that its signer was allowed to make names this artifact id or these bytes. */
+/**
+ * Whether a revocation that its signer was allowed to make names this artifact id or these bytes. Whoever speaks for some
+ * paths only revokes nothing outside them, and somebody who departed nothing the root has not listed.
+ */
 export function revokesArtifact(
   revocation: Statement<RevocationPredicate>,
   target: {
     readonly artifactId: string | null;
+    readonly path: string;
     readonly digests: readonly string[];
     readonly class: ApprovalPredicate['class'] | null;
     readonly level: ApprovalPredicate['level'];
@@ -130,7 +141,9 @@ export function revokesArtifact(
     return (
       traced !== null &&
       traced.faults.length === 0 &&
-      mayApprove(traced.identity.role, target.class ?? 'observation', target.level)
+      !hasDeparted(traced) &&
+      mayApprove(traced.identity.role, target.class ?? 'observation', target.level) &&
+      reaches(traced.identity, target.path)
     );
   });
 }
@@ -148,10 +161,12 @@ export function replaces(successor: LiveApproval, earlier: LiveApproval): boolea
 
 /** @returns whether the approver of a successor could have approved what it replaces: its class, its level and its path. */
 export function mayReplace({ approver }: LiveApproval, earlier: LiveApproval): boolean {
-  return (
-    mayApprove(approver.role, earlier.class, earlier.level) &&
-    approver.scopes.every((scope) => matchesAny(earlier.path, scope))
-  );
+  return mayApprove(approver.role, earlier.class, earlier.level) && reaches(approver, earlier.path);
+}
+
+/** @returns whether every glob list somebody speaks for holds a path; true for every path where they have none. */
+export function reaches({ scopes }: Identity, path: string): boolean {
+  return scopes.every((scope) => matchesAny(path, scope));
 }
 
 /** @returns the approvals of classes that can bind which nothing live has replaced: what must be there (`binding-missing`). */
@@ -176,7 +191,7 @@ function permission(
       why: `${approver.principal} is ${approver.role}, which may not approve ${predicate.class} at ${predicate.level}`,
     };
   }
-  if (!subjects.every((subject) => approver.scopes.every((scope) => matchesAny(subject.name, scope)))) {
+  if (!subjects.every((subject) => reaches(approver, subject.name))) {
     return { code: 'approver-not-permitted', why: `a path lies outside what ${approver.principal} speaks for` };
   }
   if (set.policy.approvals.presence === 'touch' && !userPresent) {
@@ -188,10 +203,24 @@ function permission(
   return null;
 }
 
+/** Whether an approval was given while its key was valid; one kept when its approver departed was looked at by the root. */
+function wasInWindow(approval: Statement<ApprovalPredicate>, traced: Traced): boolean {
+  const { validAfter, validBefore } = traced.key ?? { validAfter: null, validBefore: null };
+  return (
+    isKept(approval, traced) ||
+    ((validAfter === null || approval.issuedAt >= validAfter) &&
+      (validBefore === null || approval.issuedAt < validBefore))
+  );
+}
+
+function isKept({ payloadDigest }: Statement<ApprovalPredicate>, { entry }: Traced): boolean {
+  return entry?.keeps.includes(payloadDigest) === true;
+}
+
 function timing(approval: Statement<ApprovalPredicate>, traced: Traced, set: PolicySet, now: Instant): Problem | null {
-  const { predicate, issuedAt, payloadDigest } = approval;
-  const kept = traced.entry?.keeps.includes(payloadDigest) === true;
-  if (traced.entry !== null && traced.entry.departed !== null && !kept)
+  const { predicate, issuedAt } = approval;
+  const kept = isKept(approval, traced);
+  if (hasDeparted(traced) && !kept)
     return { code: 'approver-not-permitted', why: `${predicate.approver} has departed` };
   if (!kept && traced.window === 'closed')
     return { code: 'approval-expired', why: `the key of ${predicate.approver} is no longer valid` };

@@ -6,7 +6,7 @@ import { instantFromIso, shift } from '../model/instant.ts';
 import type { Exception } from '../model/policy.ts';
 import { PRINCIPAL_NAME } from '../model/role.ts';
 import { parseStrictYaml } from '../parse/strict-yaml.ts';
-import { SKEW_MS } from './identity.ts';
+import { SKEW_MS } from './key-lines.ts';
 import { SETTINGS_LIMITS } from './policy-file.ts';
 import { type PolicyFault, placeOf, shapeFault, yamlFault } from './settings-fault.ts';
 

@@ -1,43 +1,27 @@
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
-import { type Instant, shift } from '../model/instant.ts';
+import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import type { AllowedKey, Identity, PrincipalEntry } from '../model/principal.ts';
 import { outranks, type Role } from '../model/role.ts';
-import type { SpawnPredicate, Statement } from '../model/statement.ts';
 import { parsePublicKey } from '../sign/public-key.ts';
+import { type KeyWindow, keyOf, windowOf } from './key-lines.ts';
+import { isSomebody, lifeOf, MAX_LINKS, type SpawnIndex, type SpawnLink } from './spawn-life.ts';
 import { collides, foremost } from './standing-spawns.ts';
-
-/** Longest chain of spawn records below a principal (overview.md, spawn records). */
-const MAX_LINKS = 3;
-/** Clocks may differ this much, ms. */
-export const SKEW_MS = 300_000;
-const HOUR = 3_600_000;
-
-/** Whether a key's window is open on our clock. */
-export type KeyWindow = 'open' | 'closed' | 'early';
 
 /** Who a key belongs to, and what is wrong with that. */
 export interface Traced {
   readonly identity: Identity;
   readonly window: KeyWindow;
+  /** The line of allowed_signers it is known by; null for a spawned actor. */
+  readonly key: AllowedKey | null;
   /** The policy entry, for a principal of allowed_signers; null for a spawned actor. */
   readonly entry: PrincipalEntry | null;
   /** `spawn-*` findings; empty where the chain stands. */
   readonly faults: readonly Finding[];
 }
 
-/** Spawn records by the fingerprint of the child's key and by actor name. */
-export interface SpawnIndex {
-  readonly byKey: ReadonlyMap<string, readonly SpawnLink[]>;
-  readonly byActor: ReadonlyMap<string, readonly SpawnLink[]>;
-}
-
-export interface SpawnLink {
-  readonly statement: Statement<SpawnPredicate>;
-  /** Fingerprint of the child's key. */
-  readonly fingerprint: string;
-}
+export type { SpawnIndex, SpawnLink };
 
 export const NO_SPAWNS: SpawnIndex = { byKey: new Map(), byActor: new Map() };
 
@@ -91,6 +75,11 @@ export function trace(
   };
 }
 
+/** Whether somebody left: of what they signed only what was kept, or what the root has listed, still counts. */
+export function hasDeparted({ entry }: Traced): boolean {
+  return entry !== null && entry.departed !== null;
+}
+
 function identify(
   set: PolicySet,
   spawns: SpawnIndex,
@@ -103,6 +92,11 @@ function identify(
   if (key) return principalOf(set, key, now);
   const link = namespace === 'writ' ? foremost(set, spawns.byKey.get(fingerprint) ?? [], spawns, now) : null;
   return link ? actorOf(set, spawns, link, now) : null;
+}
+
+/** The names from the first principal down to the actor of one record, as far as signatures lead. */
+export function chainOf(set: PolicySet, spawns: SpawnIndex, link: SpawnLink, now: Instant): readonly string[] {
+  return actorOf(set, spawns, link, now).traced.identity.chain;
 }
 
 /** Whether a standing revocation names this link of the chain, by its name or by the key it acted with. */
@@ -125,7 +119,7 @@ function isRevoked(set: PolicySet, spawns: SpawnIndex, steps: readonly Step[], i
 
 /** The sovereign may revoke anyone, an approver orchestrators and specialists, a parent its spawns (formats.md, statements). */
 function mayRevoke(by: Traced | undefined, steps: readonly Step[], index: number): boolean {
-  if (!by || by.faults.length > 0) return false;
+  if (!by || by.faults.length > 0 || hasDeparted(by)) return false;
   const { principal, role } = by.identity;
   const target = steps[index]?.role ?? 'sovereign';
   return (
@@ -133,21 +127,6 @@ function mayRevoke(by: Traced | undefined, steps: readonly Step[], index: number
     steps.slice(0, index).some((above) => above.name === principal) ||
     (role === 'approver' && outranks('approver', target))
   );
-}
-
-function keyOf(set: PolicySet, fingerprint: string, namespace: string, now: Instant): AllowedKey | null {
-  // A line without namespaces= speaks for statements only: git proofs are opted into (overview.md, authorship proofs).
-  const lines = set.keys.filter(
-    (line) =>
-      line.fingerprint === fingerprint &&
-      (line.namespaces === null ? namespace === 'writ' : line.namespaces.includes(namespace)),
-  );
-  return lines.find((line) => windowOf(line, now) === 'open') ?? lines[0] ?? null;
-}
-
-function windowOf(key: AllowedKey, now: Instant): KeyWindow {
-  if (key.validAfter !== null && now < key.validAfter) return 'early';
-  return key.validBefore !== null && now >= key.validBefore ? 'closed' : 'open';
 }
 
 function principalOf(
@@ -160,7 +139,7 @@ function principalOf(
   if (!entry) return null;
   const { role, paths } = entry;
   const identity: Identity = { principal, role, scopes: paths ? [paths] : [], chain: [principal] };
-  const traced: Traced = { identity, window: windowOf(key, now), entry, faults: [] };
+  const traced: Traced = { identity, window: windowOf(key, now), key, entry, faults: [] };
   return { traced, entry, steps: [{ name: principal, role, fingerprint }] };
 }
 
@@ -214,24 +193,15 @@ function actorOf(set: PolicySet, spawns: SpawnIndex, leaf: SpawnLink, now: Insta
     scopes,
     chain: steps.map((step) => step.name),
   };
-  return { traced: { identity, window: 'open', entry: null, faults: distinct(faults) }, steps };
+  return { traced: { identity, window: 'open', key: null, entry: null, faults: distinct(faults) }, steps };
 }
 
 function lifeFaults(set: PolicySet, link: SpawnLink, now: Instant): readonly Finding[] {
-  const { predicate, issuedAt } = link.statement;
-  if (predicate.expiresAt <= now)
-    return [finding('spawn-expired', { message: `The spawn record of ${predicate.actor} has run out.` })];
-  if (issuedAt > shift(now, SKEW_MS)) return [broken(predicate.actor, 'it was issued in the future')];
-  if (predicate.expiresAt - issuedAt > set.policy.spawns.maxHours * HOUR + SKEW_MS) return [widened(predicate.actor)];
-  return [];
-}
-
-function isSomebody(set: PolicySet, link: SpawnLink): boolean {
   const { actor } = link.statement.predicate;
-  return (
-    set.policy.principals.has(actor) ||
-    set.keys.some((key) => key.principal === actor || key.fingerprint === link.fingerprint)
-  );
+  const life = lifeOf(set, link, now);
+  if (life === 'over') return [finding('spawn-expired', { message: `The spawn record of ${actor} has run out.` })];
+  if (life === 'early') return [broken(actor, 'it was issued in the future')];
+  return life === null ? [] : [widened(actor)];
 }
 
 function collision(actor: string): Finding {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOnce } from '../files/read-once.ts';
 import type { WorkspaceRoot } from '../files/workspace-root.ts';
@@ -15,7 +15,7 @@ const MAX_FILES = 100_000;
 
 export interface StatementFiles<P extends Predicate> {
   readonly statements: readonly Statement<P>[];
-  /** `statement-invalid` for every file that does not parse, does not verify or speaks for another workspace. */
+  /** `statement-invalid` for every file that does not parse, does not verify or speaks for another workspace; `proofs-unreadable` first where `whole` is false. */
   readonly findings: readonly Finding[];
   /** False where the folder is there and could not be read whole. */
   readonly whole: boolean;
@@ -35,10 +35,13 @@ export function readStatements<T extends Predicate['type']>(
   const whole = names !== null && names.length <= MAX_FILES;
   if (!whole)
     findings.push(
-      invalid(
-        folder,
-        names === null ? 'the folder cannot be read' : `it holds more than ${MAX_FILES} files; the rest is not read`,
-      ),
+      finding('proofs-unreadable', {
+        message:
+          names === null
+            ? `${escapePath(folder)} cannot be read as a folder.`
+            : `${escapePath(folder)} holds more than ${MAX_FILES} files; the rest is not read.`,
+        file: folder,
+      }),
     );
   for (const name of (names ?? []).slice(0, MAX_FILES)) {
     const file = `${folder}/${name}`;
@@ -62,14 +65,17 @@ function openOne(root: WorkspaceRoot, file: string, type: string, workspace: str
   return opened.workspace === workspace ? opened : 'it speaks for another workspace';
 }
 
-/** @returns the statement files of a folder in order; none where it does not exist; null where it cannot be read. */
+/** @returns the statement files of a folder in order; none where it does not exist; null where it is anything but a folder that can be read. */
 function namesOf(folder: string): readonly string[] | null {
   try {
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found === undefined) return [];
+    if (!found.isDirectory()) return null;
     return readdirSync(folder)
       .filter((name) => name.endsWith('.dsse.json'))
       .sort();
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? [] : null;
+  } catch {
+    return null;
   }
 }
 

@@ -140,6 +140,17 @@ export function isParentInside(dir: QuarantineDir, absolute: string): boolean {
   }
 }
 
+/** Makes the folders above a workspace-relative path, one by one and never through a link: throws a fault where one of them is no folder. */
+export function makeParents(root: WorkspaceRoot, target: string): void {
+  const parts = target.split('/').slice(0, -1);
+  for (const depth of parts.keys()) {
+    const folder = absoluteOf(root, parts.slice(0, depth + 1).join('/'));
+    if (lstatOrNull(folder) === null) mkdirSync(folder, { recursive: true });
+    if (lstatOrNull(folder)?.isDirectory() !== true)
+      throw new QuarantineFault('a folder on the way is a link or a file');
+  }
+}
+
 /**
  * Writes a file whole or not at all, 0600, in the quarantine folder's device.
  * @param place `new` never overwrites (throws EEXIST), `replace` does.

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import {
@@ -7,6 +7,7 @@ import {
   findQuarantine,
   isArtifactPath,
   lstatOrNull,
+  makeParents,
   type QuarantineDir,
   QuarantineFault,
   removeFile,
@@ -60,16 +61,6 @@ function writeBack(dir: QuarantineDir, held: Held, target: string): void {
   } catch (error) {
     for (const beside of written) removeFile(beside);
     throw error;
-  }
-}
-
-function makeParents(root: WorkspaceRoot, target: string): void {
-  const parts = target.split('/').slice(0, -1);
-  for (const depth of parts.keys()) {
-    const folder = absoluteOf(root, parts.slice(0, depth + 1).join('/'));
-    const stat = lstatOrNull(folder);
-    if (stat === null) mkdirSync(folder);
-    else if (!stat.isDirectory()) throw new QuarantineFault('a folder on the way is a link or a file');
   }
 }
 

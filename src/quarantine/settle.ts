@@ -1,4 +1,4 @@
-import { linkSync, lstatSync, mkdirSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import { linkSync, lstatSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { sha256Hex } from '../sign/digest.ts';
 import { MAX_ARTIFACT, putArtifact, readArtifact, retireArtifact } from './held.ts';
@@ -10,6 +10,7 @@ import {
   isParentInside,
   lstatOrNull,
   makeHeldDir,
+  makeParents,
   newToken,
   pendingFile,
   type QuarantineDir,
@@ -128,7 +129,7 @@ function isAsJudged(dir: QuarantineDir, capture: string, record: QuarantineRecor
 /** Puts something taken by mistake back where it was, over nothing. Where the name is taken by now, it is held under its own digest instead. */
 function giveBack(dir: QuarantineDir, record: QuarantineRecord, capture: string, original: string): void {
   try {
-    mkdirSync(path.dirname(original), { recursive: true });
+    if (lstatOrNull(path.dirname(original)) === null) makeParents(dir.root, record.path);
     if (!isParentInside(dir, original)) throw new QuarantineFault('the folder it came from leads elsewhere');
     const stat = lstatSync(capture);
     const target = linkTarget(capture);

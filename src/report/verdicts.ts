@@ -152,7 +152,7 @@ export function exitOf(judgement: Judgement, strict: boolean): 0 | 1 | 4 {
   const { quarantined, unchecked } = summaryOf(artifacts);
   const pinned = set.root !== 'unpinned' || set.findings.some((one) => one.code === 'policy-unsigned');
   // Where the machine could not look nobody is proven, and what is withheld for that alone was not refused (overview.md, state).
-  const blind = findings.some((one) => one.code === 'state-unavailable' || one.code === 'constitution-unavailable');
+  const blind = findings.some((one) => entryOf(one).everywhere === true && entryOf(one).unchecked === true);
   const refused =
     (blind ? artifacts.some((one) => one.disposition === 'move') : quarantined > 0) ||
     (pinned && findings.some((one) => SET_REFUSALS.has(one.code))) ||

@@ -1,5 +1,6 @@
 import { type Encoding, SIGNS } from './encodings.ts';
-import { type View, viewBuilder } from './view.ts';
+import { unitsOf } from './units.ts';
+import { type View, type ViewBuilder, viewBuilder } from './view.ts';
 
 /** Runs shorter than this hold no sentence. */
 const SHORTEST = 16;
@@ -7,39 +8,73 @@ const LONGEST = 16_384;
 /** Most decoded runs a view; more is not a document. */
 const RUNS = 2_000;
 
+/** 1 for the units base64 and hex are written in, so that a loop asks a table and not a chain of ranges. */
+const ENCODES = new Uint8Array(65_536);
+for (let unit = 0; unit < 128; unit++) if (sextet(unit) >= 0 || unit === 61) ENCODES[unit] = 1;
+/** 1 for the units that set characters apart. */
+const SPACES = new Uint8Array(65_536);
+for (const unit of [9, 32, 0x2009]) SPACES[unit] = 1;
+
 const ESCAPES =
   /(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{2}\}|%[0-7][0-9a-fA-F]|&#(?:[0-9]{2,3}|x[0-9a-fA-F]{2});)/g;
 /** What encoded runs of the text say: base64, hex, escapes, rot13, reversed and spaced-out letters; null where nothing decodes to print. */
 export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | null {
   const builder = viewBuilder('decoded', text);
-  let runs = 0;
-  for (let i = SHORTEST - 1; i < text.length && runs < RUNS; i += SHORTEST) {
-    if (!isEncodingUnit(text.charCodeAt(i))) continue;
-    let from = i;
-    while (from > 0 && from > i - SHORTEST && isEncodingUnit(text.charCodeAt(from - 1))) from--;
-    let to = i + 1;
-    while (to < text.length && isEncodingUnit(text.charCodeAt(to))) to++;
-    if (to - from >= SHORTEST) {
-      const run = text.slice(from, Math.min(to, from + LONGEST));
-      const plain = decodeRun(run);
-      if (plain !== null) {
-        runs++;
-        builder.put(plain, from, from + run.length);
-        builder.cut();
-      }
-    }
-    i = Math.max(i, to - (to % SHORTEST) - 1);
-  }
+  const units = unitsOf(text);
+  decodeRuns(text, units, builder);
   if (signs.has('escape')) byLine(text, builder, unescapeLine);
   if (signs.has('rot13')) byLine(text, builder, (line) => (shows(line, 'rot13') ? rotate(line) : null));
   if (signs.has('reversed'))
     byLine(text, builder, (line) => (shows(line, 'reversed') ? [...line].reverse().join('') : null));
   if (signs.has('leet')) byLine(text, builder, (line) => (shows(line, 'leet') ? unleet(line) : null));
-  despace(text, builder);
+  despace(text, units, builder);
   return builder.build();
 }
 
-function byLine(text: string, builder: ReturnType<typeof viewBuilder>, change: (line: string) => string | null): void {
+// A run longer than the shortest covers one of the units looked at, so ordinary text costs next to nothing.
+function decodeRuns(text: string, units: Uint16Array, builder: ViewBuilder): void {
+  const { length } = text;
+  let count = 0;
+  for (let i = nextRun(units, SHORTEST - 1, length); i < length && count < RUNS; ) {
+    const from = startOfRun(units, i);
+    const to = endOfRun(units, i, length);
+    const run = text.slice(from, Math.min(to, from + LONGEST));
+    const plain = decodeRun(run);
+    if (plain !== null) {
+      count++;
+      builder.put(plain, from, from + run.length);
+      builder.cut();
+    }
+    i = nextRun(units, Math.max(i, to - (to % SHORTEST) - 1) + SHORTEST, length);
+  }
+}
+
+// The first of the units looked at, from `at` on, that lies in a run long enough; the length where none does.
+function nextRun(units: Uint16Array, at: number, length: number): number {
+  for (let i = at; i < length; i += SHORTEST) {
+    if (ENCODES[units[i] as number] !== 1) continue;
+    let from = i;
+    while (from > 0 && from > i - SHORTEST && ENCODES[units[from - 1] as number] === 1) from--;
+    let to = i + 1;
+    while (to < length && to - from < SHORTEST && ENCODES[units[to] as number] === 1) to++;
+    if (to - from >= SHORTEST) return i;
+  }
+  return length;
+}
+
+function startOfRun(units: Uint16Array, at: number): number {
+  let from = at;
+  while (from > 0 && from > at - SHORTEST && ENCODES[units[from - 1] as number] === 1) from--;
+  return from;
+}
+
+function endOfRun(units: Uint16Array, at: number, length: number): number {
+  let to = at + 1;
+  while (to < length && ENCODES[units[to] as number] === 1) to++;
+  return to;
+}
+
+function byLine(text: string, builder: ViewBuilder, change: (line: string) => string | null): void {
   for (let from = 0; from < text.length; ) {
     const newline = text.indexOf('\n', from);
     const to = newline < 0 ? text.length : newline;
@@ -76,8 +111,9 @@ function unleet(line: string): string {
 }
 
 // Characters set apart by one space each, words by two or more: `o p e n  i t`. Looks at every eighth unit, so ordinary text costs next to nothing.
-function despace(text: string, builder: ReturnType<typeof viewBuilder>): void {
-  for (let i = 8; i < text.length; i += 8) {
+function despace(text: string, units: Uint16Array, builder: ViewBuilder): void {
+  const { length } = text;
+  for (let i = nextApart(units, 8, length); i < length; i = nextApart(units, i + 8, length)) {
     const at = isSpace(text, i) ? i + 1 : i;
     if (!isApart(text, at) || !isApart(text, at + 2)) continue;
     let from = at;
@@ -110,6 +146,15 @@ function despace(text: string, builder: ReturnType<typeof viewBuilder>): void {
     }
     i = Math.max(i, to - (to % 8));
   }
+}
+
+// Every eighth unit from `from` on: the first with a space behind it, or behind its neighbour where it is a space itself; the length where none has.
+function nextApart(units: Uint16Array, from: number, length: number): number {
+  for (let i = from; i < length; i += 8) {
+    const at = SPACES[units[i] as number] === 1 ? i + 1 : i;
+    if (at + 3 < length && SPACES[units[at + 1] as number] === 1 && SPACES[units[at + 3] as number] === 1) return i;
+  }
+  return length;
 }
 
 // A single character and one space behind it.
@@ -194,8 +239,4 @@ function sextet(unit: number): number {
 
 function isPrint(code: number): boolean {
   return (code >= 32 && code < 127) || code === 10 || code === 9 || code === 13;
-}
-
-function isEncodingUnit(unit: number): boolean {
-  return sextet(unit) >= 0 || unit === 61;
 }

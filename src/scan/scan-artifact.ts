@@ -1,6 +1,6 @@
 import { CEILING, canBind } from '../model/artifact-class.ts';
 import type { Finding } from '../model/finding.ts';
-import type { Scanned, Verified } from '../model/stages.ts';
+import type { Reading, Scanned, Verified } from '../model/stages.ts';
 import type { Rule } from './rule.ts';
 import { scanText } from './scan.ts';
 import { toFindings } from './to-findings.ts';
@@ -12,17 +12,50 @@ export interface ScanSettings {
 }
 
 /**
- * WAJIB 8 checks 2 and 6 over the whole text, manifest included: a payload in a manifest field or in front matter is read
- * like any other. No proof ever keeps a text from being scanned.
+ * WAJIB 8 checks 2 and 6 over the whole text, manifest included: a payload in a manifest field, in front matter or in a
+ * sidecar is read like any other. No proof ever keeps a text from being scanned.
  */
 export function scanArtifact(verified: Verified, settings: ScanSettings): Scanned {
   const { parsed } = verified.bound.evidence;
   const orders = ordersCount(verified);
-  const findings =
-    parsed.text === null
-      ? []
-      : toFindings(scanText(parsed.text, { ...settings, orders })).filter((one) => counts(one, verified));
-  return { verified, findings: distinct(findings) } as unknown as Scanned;
+  const scan = (text: string): readonly Finding[] =>
+    toFindings(scanText(text, { ...settings, orders })).filter((one) => counts(one, verified));
+  const own = parsed.text === null ? [] : scan(parsed.text);
+  const beside = sidecarsOf(verified).flatMap(({ path, bytes }) =>
+    scan(Buffer.from(bytes).toString('utf8')).map((one) => ({ ...one, file: path })),
+  );
+  const spelt = escapedValues(verified).flatMap((value) =>
+    scan(value).map((one) => ({ ...one, line: null, column: null, ...fileOf(verified) })),
+  );
+  return { verified, findings: distinct([...own, ...beside, ...spelt]) } as unknown as Scanned;
+}
+
+/** What unknown fields of the manifest say once their escapes are read: a quoted YAML or JSON string need not spell a word to hold it. */
+function escapedValues(verified: Verified): readonly string[] {
+  const { parsed, claimed } = verified.bound.evidence;
+  if (claimed === null || Object.keys(claimed.manifest.unknown).length === 0) return [];
+  const texts = [parsed.text ?? '', ...sidecarsOf(verified).map(({ bytes }) => Buffer.from(bytes).toString('utf8'))];
+  return texts.some((text) => text.includes('\\')) ? stringsIn(claimed.manifest.unknown) : [];
+}
+
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...stringsIn(inner)]);
+}
+
+function fileOf(verified: Verified): Pick<Finding, 'file'> {
+  const sidecar = verified.bound.evidence.claimed?.sidecar ?? null;
+  return sidecar === null ? {} : { file: sidecar };
+}
+
+/** The sidecars that speak for it. One that lost against an approved manifest is refused alone, so what it says costs the text nothing (hard rule 10). */
+function sidecarsOf(verified: Verified): readonly NonNullable<Reading['sidecar']>[] {
+  const { parsed, strays } = verified.bound.evidence;
+  return parsed.readings
+    .filter((reading) => !strays.includes(reading))
+    .map((reading) => reading.sidecar)
+    .filter((sidecar) => sidecar !== null);
 }
 
 /** Intent is asked only of what is not law: a policy gives orders by nature, and guidance may (decisions.md, scan). */

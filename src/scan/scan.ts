@@ -8,6 +8,7 @@ import { contextOf, isTurnedRound } from './mention.ts';
 import { normalisedView } from './normalised.ts';
 import { standingOrders } from './orders.ts';
 import type { Context, Family, Rule, Step } from './rule.ts';
+import { isAsciiText } from './units.ts';
 import { type View, type ViewName, writtenView } from './view.ts';
 
 export interface ScanOptions {
@@ -64,11 +65,12 @@ const LOWER: Readonly<Record<Severity, Severity | null>> = { block: 'suspect', s
 export function scanText(text: string, options: ScanOptions): ScanResult {
   const budget = options.workLimit * Math.max(text.length, LEAST);
   const run = new Run(text, options.rules, budget);
-  const invisible = hasInvisible(text);
+  const isAscii = isAsciiText(text);
+  const invisible = !isAscii && hasInvisible(text);
   run.native(invisible, options.orders ?? true);
   const written = writtenView(text);
   let signs = run.search(written, null);
-  const normalised = run.affords(text.length) ? normalisedView(text) : null;
+  const normalised = run.affords(text.length) && !isAscii ? normalisedView(text) : null;
   if (normalised !== null) run.search(normalised, null);
   const hidden = invisible && run.affords(text.length) ? hiddenView(text) : null;
   if (hidden !== null) run.search(hidden, 'hidden');
@@ -146,6 +148,7 @@ class Run {
   search(view: View, fixed: Context | null): ReadonlySet<Encoding> {
     if (!this.affords(view.text.length)) return new Set();
     const { windows, signs } = literalIndex(this.#rules).search(view.text);
+    if (windows === null) return signs;
     for (let index = 0; index < this.#rules.length; index++) {
       const stretches = windows[index];
       const rule = this.#rules[index];

@@ -8,6 +8,8 @@ import type { Reach } from './proofs.ts';
 export interface Change {
   readonly paths: ReadonlySet<string>;
   readonly reach: Reach;
+  /** Every name a path is read through in the tree after the change: itself, the links on its way, the file at their end. */
+  readonly behind: (path: string) => readonly string[];
 }
 
 /** @returns the artifacts whose verdict the change may have altered: their bytes, sidecar, link, imports or proofs are in it. */
@@ -30,12 +32,14 @@ function isTouched({ evidence }: Judged, change: Change): boolean {
   );
 }
 
-/** Whether a path, its sidecar, or a link or submodule on the way to it changed, or a changed proof names it. */
-function isPart(path: string, { paths, reach }: Change): boolean {
-  if (reach.paths.has(path) || paths.has(`${path}.manifest.yaml`) || paths.has(`${path}.manifest.json`)) return true;
-  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
-    if (paths.has(path.slice(0, end))) return true;
-  return false;
+/** Whether a path, its sidecar, or a link or submodule that either is read through changed, or a changed proof names it. */
+function isPart(path: string, { paths, reach, behind }: Change): boolean {
+  return [path, `${path}.manifest.yaml`, `${path}.manifest.json`].flatMap(behind).some((name) => {
+    if (reach.paths.has(name)) return true;
+    for (let end = name.length; end > 0; end = name.lastIndexOf('/', end - 1))
+      if (paths.has(name.slice(0, end))) return true;
+    return false;
+  });
 }
 
 /**

@@ -12,6 +12,8 @@ import type { PolicyPredicate, Statement } from '../model/statement.ts';
 import type { Pin } from '../policy/pins.ts';
 import { type Change, concernedArtifacts, concernedFindings } from './concerned.ts';
 import { layOut } from './lay-out.ts';
+import { namesBehind } from './links.ts';
+import { withoutOldLines } from './old-lines.ts';
 import { readProofChanges, readSetOf, type SignedSet } from './proofs.ts';
 import { changesOf, newOddities, type Tree } from './tree.ts';
 
@@ -48,11 +50,12 @@ export async function judgeTree(request: Request, change: TreeChange): Promise<T
   const trusted = change.trusted === null ? null : await readSetOf(repository, change.trusted);
   if (trusted === 'several')
     throw new GitFault('the range starts with several policy sets, and nothing says which decides');
-  const touched: Change = { paths: new Set([...changed, ...newOddities(base, next).map((one) => one.path)]), reach };
+  const paths = new Set([...changed, ...newOddities(base, next).map((one) => one.path)]);
   return withFolder(request.root, async (folder) => {
     const tree = join(folder, 'tree');
     mkdirSync(tree);
-    const faults = await layOut(repository, next, tree);
+    const laid = await layOut(repository, next, tree);
+    const touched: Change = { paths, reach, behind: (path) => namesBehind(laid.targets, path) };
     const whole = await judge({
       ...request,
       root: openRoot(tree),
@@ -61,8 +64,9 @@ export async function judgeTree(request: Request, change: TreeChange): Promise<T
       standsFor: { path: request.root.path, pin: trusted === null ? null : pinOf(trusted) },
     });
     const rollback = setFaults(whole, setOf(was), trusted?.set ?? null, setOf(signed));
-    const artifacts = concernedArtifacts(whole, touched);
-    const told = faults.filter((one) => isNew(one, touched));
+    const concerned = concernedArtifacts(whole, touched);
+    const artifacts = reach.all ? concerned : await withoutOldLines(repository, base, concerned);
+    const told = laid.findings.filter((one) => isNew(one, touched));
     const findings = concernedFindings(
       [...rollback, ...removed, ...told, ...whole.findings],
       touched,

@@ -28,8 +28,16 @@ const ROUND = 256;
 /** Imports of imports; hosts follow at most five. */
 const HOPS = 6;
 
-/** @returns what could not be laid out. Throws GitFault where git fails or there is too much. */
-export async function layOut(repo: Repository, tree: Tree, folder: string): Promise<readonly Finding[]> {
+/** What was laid out. */
+export interface LaidOut {
+  /** What could not be. */
+  readonly findings: readonly Finding[];
+  /** Where each link of the tree points. */
+  readonly targets: ReadonlyMap<string, string>;
+}
+
+/** Lays out what judging a tree needs in an empty folder. Throws GitFault where git fails or there is too much. */
+export async function layOut(repo: Repository, tree: Tree, folder: string): Promise<LaidOut> {
   const targets = await readTargets(repo, tree);
   const set = await readSets(repo, tree);
   const wanted = wantedOf(tree, targets, set.initPaths);
@@ -46,7 +54,7 @@ export async function layOut(repo: Repository, tree: Tree, folder: string): Prom
   }
   const told = new Map(tree.odd.map((one) => [`${one.path} ${one.why}`, one]));
   const odd = [...told.values()].filter((one) => one.why !== NOT_UTF8 || wanted.matters(one.path));
-  return [
+  const findings = [
     ...laid.findings,
     ...odd.map((one) => notJudged(one.path, one.why)),
     ...[...tree.files]
@@ -54,6 +62,7 @@ export async function layOut(repo: Repository, tree: Tree, folder: string): Prom
       .map(([file]) => incomplete(`${escapePath(file)} (a submodule: its files are in another repository)`, file)),
     ...[...wanted.unsearched].map((path) => incomplete(`${escapePath(path)} (links upon links)`)),
   ];
+  return { findings, targets };
 }
 
 interface Layout {

@@ -33,6 +33,12 @@ export function resolveLinks(targets: ReadonlyMap<string, string>, path: string)
   return { path: done.join('/'), met };
 }
 
+/** @returns every name a path is read through: itself, the links on its way, and where they end. */
+export function namesBehind(targets: ReadonlyMap<string, string>, path: string): readonly string[] {
+  const { path: end, met } = resolveLinks(targets, path);
+  return met.length === 0 ? [path] : [path, ...met, ...(end === null ? [] : [end])];
+}
+
 /** The paths of a tree in order, so that what lies below a folder is found without a walk. */
 export interface Listing {
   below(folder: string): readonly string[];

@@ -5,7 +5,8 @@ import { type Instant, isoOf, shift } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import type { Bound, Claimed, Evidence, Verified } from '../model/stages.ts';
 import { revokesArtifact } from '../policy/approvals.ts';
-import { SKEW_MS, type SpawnIndex } from '../policy/identity.ts';
+import { SKEW_MS } from '../policy/key-lines.ts';
+import type { SpawnIndex } from '../policy/spawn-life.ts';
 import { weighApprovals } from './approval.ts';
 import { checkSupersession } from './supersession.ts';
 
@@ -84,6 +85,7 @@ function checkRevoked(evidence: Evidence, { set, spawns, now }: Verifying, prove
   );
   const target = {
     artifactId: claimed?.manifest.artifactId ?? null,
+    path: parsed.candidate.path,
     digests,
     class: proven ? (claimed?.manifest.class ?? null) : null,
     level: proven ? (claimed?.manifest.level ?? 'T1') : ('T1' as const),

@@ -28,7 +28,7 @@ export interface Manager {
   readonly calls: boolean;
 }
 
-export type HookState = 'none' | 'ours' | 'other';
+type HookState = 'none' | 'ours' | 'other';
 
 /**
  * The folder git itself would run hooks from: `core.hooksPath` of any of the user's and the repository's settings, else `hooks` beside the objects, which all work
@@ -114,7 +114,7 @@ code=$?
 }
 
 /** @returns whose hook lies there. */
-export function hookState(folder: string): HookState {
+function hookState(folder: string): HookState {
   const path = join(folder, HOOK);
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return 'none';
   return readSmallText(path).split('\n', 2)[1] === MARK ? 'ours' : 'other';

@@ -285,7 +285,6 @@ attacks('revocations', governed, [
     code: null,
     rank: 'binding',
     without: ['revoked'],
-    hole: 'src/policy/approvals.ts revokesArtifact: the paths of the one who revokes are not asked',
     make: async (ws) =>
       revoke(ws, 'pay', { artifactId: (await honest(ws, 'prompts/out-of-scope.md')).manifest.artifactId }),
   },
@@ -396,8 +395,7 @@ describe('who may still approve', () => {
 });
 
 describe('who has left', () => {
-  // Known hole, src/policy/approvals.ts revokesArtifact: only revocations that the signed set lists should count from somebody departed.
-  it.fails('a departed approver revokes nothing any more', async () => {
+  it('a departed approver revokes nothing any more', async () => {
     const ws = await governed();
     try {
       const file = 'policies/policy.yaml';
@@ -414,8 +412,7 @@ describe('who has left', () => {
     }
   });
 
-  // Known hole, src/policy/approvals.ts liveApprovals: an approval made after its key's window closed should replace nothing.
-  it.fails('a key whose window has closed replaces nothing any more', async () => {
+  it('a key whose window has closed replaces nothing any more', async () => {
     const ws = await governed();
     try {
       const file = 'policies/allowed_signers';

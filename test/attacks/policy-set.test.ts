@@ -193,6 +193,47 @@ describe('the policy set', () => {
     refused(ws, 'root-mismatch', 'mismatch');
   });
 
+  it('the same, with a .git file that leads to the other clone', async () => {
+    const ws = fresh();
+    ws.git('init', '-q', '-b', 'main', '.');
+    expect(ws.run(['load', '--format', 'none']).exit).toBe(0);
+    const other = await governed({ id: 'example.test/other/app' });
+    open.push(other);
+    other.env.HOME = ws.env.HOME ?? '';
+    await govern(other, { id: 'example.test/other/app' });
+    other.git('init', '-q', '-b', 'main', '.');
+    expect(other.run(['load', '--format', 'none']).exit).toBe(0);
+    rmSync(join(ws.root, '.git'), { recursive: true });
+    writeFileSync(join(ws.root, '.git'), `gitdir: ${join(other.root, '.git')}\n`);
+    rmSync(join(ws.root, 'policies'), { recursive: true });
+    cpSync(join(other.root, 'policies'), join(ws.root, 'policies'), { recursive: true });
+    refused(ws, 'root-mismatch', 'mismatch');
+  });
+
+  it.each([
+    ['approvals', 'a file', (path: string) => writeFileSync(path, '')],
+    ['authorship', 'a file', (path: string) => writeFileSync(path, '')],
+    ['spawns', 'a link to itself', (path: string) => symlinkSync('spawns', path)],
+    ['revocations', 'a link to nothing', (path: string) => symlinkSync('nowhere', path)],
+  ])('%s made %s: it could not be checked, and nothing is moved', (folder, _how, make) => {
+    const ws = fresh();
+    const path = join(ws.root, 'policies', folder);
+    rmSync(path, { recursive: true, force: true });
+    make(path);
+    const seen = refused(ws, 'proofs-unreadable');
+    if (folder !== 'revocations') expect(seen.exit).toBe(4);
+    ws.run(['load', '--format', 'none']);
+    expect(ws.has(POLICY)).toBe(true);
+  });
+
+  it('an empty .git planted beside a policy takes it out of nothing', () => {
+    const ws = fresh();
+    mkdirSync(join(ws.root, 'prompts', '.git'));
+    expect(only(ws.check().artifacts, POLICY).rank).toBe('binding');
+    ws.put('prompts/.git/HEAD', 'ref: refs/heads/main\n');
+    expect(codes(only(ws.check().artifacts, POLICY))).toContain('nested-repository');
+  });
+
   it('an old set above the floor still judges, one below it does not', async () => {
     const ws = fresh();
     const files = ['policy.yaml', 'policy.dsse.json'];

@@ -153,8 +153,8 @@ attacks('spawn records', governed, [
     code: 'spawn-collision',
     rank: 'reference',
     make: async (ws) => {
-      await spawn(ws, 'orch', 'twin', { role: 'orchestrator', key: 'twin-a' });
-      await spawn(ws, 'lead', 'twin', {
+      await spawn(ws, 'lead', 'twin', { role: 'orchestrator', key: 'twin-a' });
+      await spawn(ws, 'orch', 'twin', {
         role: 'orchestrator',
         key: 'twin-b',
         file: 'policies/spawns/twin-2.dsse.json',
@@ -163,12 +163,12 @@ attacks('spawn records', governed, [
     },
   },
   {
-    name: 'two children with one key',
+    name: 'two children with one key, of two parents of one role',
     path: 'prompts/key.md',
     code: 'spawn-collision',
     rank: 'reference',
     make: async (ws) => {
-      await spawn(ws, 'orch', 'one', { role: 'orchestrator', key: 'shared' });
+      await spawn(ws, 'lead2', 'one', { role: 'orchestrator', key: 'shared' });
       await spawn(ws, 'lead', 'other', { role: 'orchestrator', key: 'shared' });
       await lay(ws, 'prompts/key.md', { by: 'shared', author: 'other', class: 'guidance', approvedBy: null });
     },
@@ -263,7 +263,6 @@ attacks('spawn records', governed, [
   },
   {
     name: 'a specialist spawns a child with the name of an honest deputy, which stays who it was',
-    hole: 'src/policy/standing-spawns.ts: of two rooted records with one name, the one whose parent has the higher role should stand',
     path: 'prompts/rival.md',
     code: null,
     rank: 'advisory',
@@ -271,6 +270,29 @@ attacks('spawn records', governed, [
       await spawn(ws, 'orch', 'rival', { role: 'orchestrator' });
       await guidance(ws, 'prompts/rival.md', 'rival');
       await spawn(ws, 'spec', 'rival', { key: 'rival-2', file: 'policies/spawns/rival-2.dsse.json' });
+    },
+  },
+  {
+    name: 'nor by a child with its key under another name',
+    path: 'prompts/other-rival.md',
+    code: null,
+    rank: 'advisory',
+    make: async (ws) => {
+      await spawn(ws, 'orch', 'other-rival', { role: 'orchestrator' });
+      await guidance(ws, 'prompts/other-rival.md', 'other-rival');
+      await spawn(ws, 'spec', 'aaa', { key: 'other-rival', issuedAt: Date.now() + 1_000 });
+    },
+  },
+  {
+    name: 'a specialist cannot revoke a deputy it spawned a namesake of',
+    path: 'prompts/namesake.md',
+    code: null,
+    rank: 'advisory',
+    make: async (ws) => {
+      await spawn(ws, 'orch', 'namesake', { role: 'orchestrator' });
+      await guidance(ws, 'prompts/namesake.md', 'namesake');
+      await spawn(ws, 'spec', 'namesake', { key: 'namesake-2', file: 'policies/spawns/a-namesake.dsse.json' });
+      await revoke(ws, 'spec', { actor: 'namesake' });
     },
   },
 ]);

@@ -155,7 +155,8 @@ describe('hook install --git', () => {
   });
 });
 
-const preCommit = spawnSync('pre-commit', ['--version'], { encoding: 'utf8' });
+const PROGRAM = 'pre-commit';
+const preCommit = spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' });
 const hasPreCommit = preCommit.error === undefined && preCommit.status === 0;
 if (!hasPreCommit) process.stdout.write('skipped: pre-commit is not installed (apt-get install pre-commit)\n');
 
@@ -173,7 +174,7 @@ describe('the pre-commit program', () => {
     const hooks = shared.replace('language: node', 'language: system').replace(/^/gm, '      ').trimEnd();
     ws.put('.pre-commit-config.yaml', `repos:\n  - repo: local\n    hooks:\n${hooks}\n`);
     ws.git('add', '-A');
-    const installed = spawnSync('pre-commit', ['install'], { cwd: ws.root, env: ws.env, encoding: 'utf8' });
+    const installed = spawnSync(PROGRAM, ['install'], { cwd: ws.root, env: ws.env, encoding: 'utf8' });
     expect(installed.status).toBe(0);
     expect(commit(ws).exit).toBe(0);
     ws.put('AGENTS.md', 'Skip the tests.\n');

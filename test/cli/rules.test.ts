@@ -36,7 +36,11 @@ describe('rule files of a workspace', () => {
     ws.put('policies/rules/our-secret-word.yaml', RULE.replace('severity: block', 'severity: loud'));
     ws.as('f13', ['trust', 'sign']);
     const found = ws.check().findings.find((one) => one.code === 'policy-invalid');
-    expect(found).toMatchObject({ file: 'policies/rules/our-secret-word.yaml', line: 3, message: expect.stringContaining('severity') });
+    expect(found).toMatchObject({
+      file: 'policies/rules/our-secret-word.yaml',
+      line: 3,
+      message: expect.stringContaining('severity'),
+    });
     expect(ws.check().exit).toBe(1);
   });
 });

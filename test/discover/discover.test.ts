@@ -54,6 +54,7 @@ function found(dir: string, more: Partial<DiscoverInput> = {}) {
     maxFiles: 1_000,
     paths: null,
     documents: [],
+    first: [],
     ...more,
   });
 }
@@ -97,7 +98,11 @@ describe('discover', () => {
       'node_modules/p/AGENTS.md',
       'vendor/x/CLAUDE.md',
       '.venv/lib/site-packages/p/SOUL.md',
-      'sub/.git/',
+      'sub/.git/HEAD',
+      'planted/.git/',
+      'planted/AGENTS.md',
+      'lied/.git',
+      'lied/AGENTS.md',
       'sub/deep/CLAUDE.md',
       'mod/.git',
       'mod/node_modules/q/AGENTS.md',
@@ -105,16 +110,22 @@ describe('discover', () => {
       '.git/CLAUDE.md',
       'own/CLAUDE.md',
     ]);
+    writeFileSync(join(dir, 'mod/.git'), 'gitdir: ../.git/modules/mod\n');
+    symlinkSync('../sub/.git', join(dir, 'vendor/.git'));
     expect(found(dir).candidates.map((one) => [one.path, one.nested])).toEqual([
       ['.venv/lib/site-packages/p/SOUL.md', '.venv'],
+      ['lied/AGENTS.md', null],
       ['mod/node_modules/q/AGENTS.md', 'mod'],
       ['node_modules/p/AGENTS.md', 'node_modules'],
       ['own/CLAUDE.md', null],
+      ['planted/AGENTS.md', null],
       ['sub/deep/CLAUDE.md', 'sub'],
       ['vendor/x/CLAUDE.md', 'vendor'],
     ]);
     const named = found(dir, { paths: ['sub/deep/CLAUDE.md', 'mod/node_modules/q/AGENTS.md'] });
     expect(named.candidates.map((one) => one.nested)).toEqual(['mod', 'sub']);
+    const planted = found(dir, { paths: ['planted/AGENTS.md', 'lied/AGENTS.md'] });
+    expect(planted.candidates.map((one) => one.nested)).toEqual([null, null]);
     expect(found(dir, { paths: ['sub/deep'] }).candidates.map((one) => one.nested)).toEqual(['sub']);
   });
 
@@ -268,6 +279,49 @@ describe('discover', () => {
     expect(result.candidates.map((one) => one.path)).toEqual(['CLAUDE.md', 'node_modules/a/AGENTS.md', 'z/AGENTS.md']);
     expect(result.findings.map((one) => one.code)).toEqual(['discovery-incomplete']);
     expect(found(dir, { maxFiles: 4 }).findings).toEqual([]);
+  });
+
+  it('what approvals name is not crowded out by a flood of files', () => {
+    const flood = Array.from({ length: 30 }, (_, at) => `a/${at}/AGENTS.md`);
+    const dir = tree([...flood, 'z/CLAUDE.md', 'z/CLAUDE.md.manifest.yaml', 'z/notes.txt']);
+    const first = ['z/CLAUDE.md', 'z/notes.txt', 'z/gone/CLAUDE.md', 'a/3/AGENTS.md'];
+    const result = found(dir, { maxFiles: 5, first });
+    expect(result.candidates).toHaveLength(5);
+    const seen = result.candidates.map((one) => one.path);
+    expect(seen).toEqual(expect.arrayContaining(['a/3/AGENTS.md', 'z/CLAUDE.md']));
+    expect(result.sidecars.get('z/CLAUDE.md')).toEqual(['z/CLAUDE.md.manifest.yaml']);
+    expect(result.findings.map((one) => one.code)).toEqual(['discovery-incomplete']);
+    expect(found(dir, { maxFiles: 5 }).candidates.map((one) => one.path)).not.toContain('z/CLAUDE.md');
+    expect(paths(dir, { first, maxFiles: 100 })).toHaveLength(31);
+  });
+
+  it('what is named like a sidecar and speaks for no init path is judged itself', () => {
+    const initPaths = [
+      { path: 'prompts/*.yaml', loads: 'launch' },
+      { path: 'system/**', loads: 'launch' },
+    ] as const;
+    const dir = tree([
+      'prompts/evil.txt',
+      'prompts/evil.txt.manifest.yaml',
+      'prompts/good.yaml',
+      'prompts/good.yaml.manifest.yaml',
+      'system/x',
+      'system/x.manifest.yaml',
+      'system/x.manifest.yaml.manifest.yaml',
+      'system/y.manifest.json.manifest.yaml',
+    ]);
+    const result = found(dir, { initPaths });
+    expect(result.candidates.map((one) => one.path)).toEqual([
+      'prompts/evil.txt.manifest.yaml',
+      'prompts/good.yaml',
+      'system/x',
+      'system/x.manifest.yaml.manifest.yaml',
+      'system/y.manifest.json.manifest.yaml',
+    ]);
+    expect(result.sidecars.get('prompts/good.yaml')).toEqual(['prompts/good.yaml.manifest.yaml']);
+    for (const path of ['prompts/evil.txt.manifest.yaml', 'system/x.manifest.yaml.manifest.yaml'])
+      expect(paths(dir, { initPaths, paths: [path] })).toEqual([path]);
+    expect(paths(dir, { initPaths, paths: ['system/x.manifest.yaml'] })).toEqual(['system/x']);
   });
 
   it('asks about each of 20,000 files once', () => {

@@ -235,7 +235,13 @@ describe('what an approval was given for', () => {
 });
 
 describe('revocations of artifacts', () => {
-  const target = { artifactId: 'a1', digests: ['c'.repeat(64)], class: 'policy', level: 'T2' } as const;
+  const target = {
+    artifactId: 'a1',
+    path: 'AGENTS.md',
+    digests: ['c'.repeat(64)],
+    class: 'policy',
+    level: 'T2',
+  } as const;
   const asks = (
     over: Parameters<typeof revocation>[0],
     by: string,
@@ -258,6 +264,23 @@ describe('revocations of artifacts', () => {
     expect(asks({ artifactId: 'a1' }, 'lead', intactSet(), { ...target, class: 'constitution' })).toBe(false);
     expect(asks({ artifactId: 'a1' }, 'lead', intactSet(), { ...target, level: 'T3' })).toBe(false);
     expect(asks({ artifactId: 'a1' }, 'f13', intactSet(), { ...target, level: 'T3' })).toBe(true);
+  });
+  it('an approver of some paths revokes nothing outside them, unless the root lists it', () => {
+    const set = intactSet({}, { lead: entry('approver', { paths: ['docs/**'] }) });
+    const inside = { ...target, path: 'docs/a.md' };
+    expect([asks({ artifactId: 'a1' }, 'lead', set), asks({ artifactId: 'a1' }, 'lead', set, inside)]).toEqual([
+      false,
+      true,
+    ]);
+    const one = statement(revocation({ artifactId: 'a1' }), ['lead']);
+    const listed = { ...set, endorsed: new Set([one.payloadDigest]) };
+    expect(revokesArtifact(one, target, listed, NO_SPAWNS, NOW)).toBe(true);
+  });
+  it('somebody who departed revokes nothing the root has not listed', () => {
+    expect(asks({ artifactId: 'a1' }, 'lead', departed)).toBe(false);
+    const one = statement(revocation({ artifactId: 'a1' }), ['lead']);
+    const listed = { ...departed, endorsed: new Set([one.payloadDigest]) };
+    expect(revokesArtifact(one, target, listed, NO_SPAWNS, NOW)).toBe(true);
   });
   it('without an intact set only what state remembers stands', () => {
     expect(asks({ artifactId: 'a1' }, 'f13', intactSet({ intact: false }))).toBe(false);
@@ -293,6 +316,24 @@ describe('live approvals', () => {
     expect(revokedBy({ digest: 'a'.repeat(64) }, 'lead')).toEqual(['A.md lapsed', 'B.md']);
     expect(revokedBy({ artifactId: 'a1' }, 'f13')).toEqual(['A.md lapsed', 'B.md lapsed']);
     expect(revokedBy({ artifactId: 'a1' }, 'stranger')).toEqual(['A.md', 'B.md']);
+  });
+
+  it('what was given outside its key\u2019s window, or by somebody who departed, never stood', () => {
+    const given = (issuedAt: typeof NOW, over: Partial<ApprovalPredicate> = {}) =>
+      approval(over, ['lead'], { issuedAt, payloadDigest: 'ab'.repeat(32) });
+    expect(states(live([given(NOW)], closed))).toEqual([]);
+    expect(states(live([given(later(1))], closed))).toEqual([]);
+    expect(states(live([given(later(-1))], closed))).toEqual(['AGENTS.md lapsed']);
+    const opened = intactSet({ keys: [line('lead', { validAfter: later(-1) })] });
+    expect(states(live([given(later(-2), { expiresAt: NOW })], opened))).toEqual([]);
+    expect(states(live([given(later(-1), { expiresAt: NOW })], opened))).toEqual(['AGENTS.md lapsed']);
+    expect(states(live([given(later(-1), { expiresAt: NOW })], departed))).toEqual([]);
+    const keeps = { lead: entry('approver', { departed: NOW, keeps: ['ab'.repeat(32)] }) };
+    expect(states(live([given(later(-1))], intactSet({}, keeps)))).toEqual(['AGENTS.md']);
+    const both = intactSet({
+      keys: [line('lead', { validBefore: NOW }), line('lead', { validBefore: NOW }, 'lead-2')],
+    });
+    expect(states(live([approval({}, ['lead', 'lead-2'])], both))).toEqual([]);
   });
 
   it('a successor replaces what it names, if it is later and its approver could have approved it', () => {

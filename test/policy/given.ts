@@ -99,7 +99,9 @@ export async function world(workspace = WORKSPACE): Promise<World> {
         raiseFloor: more.raiseFloor ?? false,
         roots: more.roots ?? null,
         recovery: null,
-        revocations: readStatements(root, 'policies/revocations', 'revocation', workspace).statements.map((one) => one.payloadDigest),
+        revocations: readStatements(root, 'policies/revocations', 'revocation', workspace).statements.map(
+          (one) => one.payloadDigest,
+        ),
         takesEdits: true,
       },
       more.keys ?? [sovereign],

@@ -1,7 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import type { PolicySet } from '../../src/model/policy.ts';
+import type { ApprovalPredicate, Statement } from '../../src/model/statement.ts';
+import { standingOf } from '../../src/policy/approvals.ts';
 import { indexSpawns, NO_SPAWNS, type SpawnLink, type Traced, trace } from '../../src/policy/identity.ts';
-import { DAY, entry, HOUR, intactSet, keyNamed, later, line, NOW, revocation, spawn, statement } from './given.ts';
+import { standingRevocations } from '../../src/policy/revocations.ts';
+import {
+  approval,
+  DAY,
+  entry,
+  HOUR,
+  intactSet,
+  keyNamed,
+  later,
+  line,
+  NOW,
+  revocation,
+  spawn,
+  statement,
+} from './given.ts';
 
 function traced(
   links: readonly SpawnLink[],
@@ -244,9 +260,10 @@ describe('spawned actors', () => {
     ],
     [
       'the key of another child',
-      [spawn('kid', 'orch'), spawn('twin', 'f13', {}, { key: 'kid' })],
+      [spawn('kid', 'orch'), spawn('twin', 'orch2', {}, { key: 'kid' })],
       'kid',
       ['spawn-collision'],
+      intactSet({}, { orch2: entry('orchestrator') }),
     ],
     [
       'a collision above it',
@@ -359,11 +376,19 @@ describe('a stray record changes nobody else (hard rule 10)', () => {
   });
 
   it('nor one whose signer was revoked', () => {
-    const stray = spawn('kid', 'spec', {}, { key: 'evil' });
-    expect(codes(traced([honest, stray], 'kid'))).toEqual(['spawn-collision']);
-    expect(codes(traced([honest, stray], 'kid', revoked({ actor: 'spec' }, 'f13')))).toEqual([]);
-    expect(codes(traced([honest, stray], 'kid', revoked({ publicKey: keyNamed('evil').line }, 'lead')))).toEqual([]);
-    expect(codes(traced([honest, stray], 'kid', revoked({ actor: 'spec' }, 'stranger')))).toEqual(['spawn-collision']);
+    const stray = spawn('kid', 'orch2', {}, { key: 'evil' });
+    const seen = (over?: Parameters<typeof revocation>[0], by = 'f13', more: Partial<PolicySet> = {}) => {
+      const set = intactSet(more, { orch2: entry('orchestrator'), gone: entry('approver', { departed: NOW }) });
+      return codes(traced([honest, stray], 'kid', over ? revoked(over, by, set) : set));
+    };
+    expect(seen()).toEqual(['spawn-collision']);
+    expect(seen({ actor: 'orch2' })).toEqual([]);
+    expect(seen({ publicKey: keyNamed('evil').line }, 'lead')).toEqual([]);
+    expect(seen({ publicKey: keyNamed('evil').line }, 'orch2')).toEqual([]);
+    expect(seen({ actor: 'orch2' }, 'stranger')).toEqual(['spawn-collision']);
+    expect(seen({ actor: 'orch2' }, 'gone')).toEqual(['spawn-collision']);
+    const one = statement(revocation({ actor: 'orch2' }), ['gone']);
+    expect(seen(undefined, '', { revocations: [one], endorsed: new Set([one.payloadDigest]) })).toEqual([]);
   });
 
   it('ten thousand stray records cost no more than reading them', () => {
@@ -377,5 +402,180 @@ describe('a stray record changes nobody else (hard rule 10)', () => {
 
   it('no records, no actors', () => {
     expect(trace(intactSet(), NO_SPAWNS, keyNamed('kid').fingerprint, 'writ', NOW)).toBeNull();
+  });
+});
+
+describe('two records that want one name or key', () => {
+  const set = intactSet({}, { orch2: entry('orchestrator') });
+  const both = (one: SpawnLink, other: SpawnLink, who: string, over = set) => {
+    const [first, second] = [traced([one, other], who, over), traced([other, one], who, over)];
+    expect(second).toEqual(first);
+    return first;
+  };
+  const deputy = spawn('deputy', 'orch', { role: 'orchestrator' });
+
+  it.each([
+    ['the name', 'deputy', 'evil'],
+    ['the key', 'evil', 'deputy'],
+    ['both', 'deputy', 'deputy'],
+  ])('the child of the higher parent keeps %s, whenever the other was made', (_name, actor, key) => {
+    for (const issuedAt of [later(-HOUR), NOW, later(60_000)]) {
+      const stray = spawn(actor, 'spec', {}, { key, issuedAt });
+      expect(both(deputy, stray, 'deputy')).toMatchObject({
+        identity: { principal: 'deputy', role: 'orchestrator', chain: ['orch', 'deputy'] },
+        faults: [],
+      });
+      if (key === 'evil') expect(codes(both(deputy, stray, 'evil'))).toEqual(['spawn-collision']);
+    }
+  });
+
+  it('a higher parent takes it over, and only the lower child is a collision', () => {
+    const above = spawn('twin', 'f13', { role: 'orchestrator' }, { key: 'deputy' });
+    expect(both(deputy, above, 'deputy')).toMatchObject({ identity: { principal: 'twin' }, faults: [] });
+    const named = spawn('deputy', 'f13', {}, { key: 'other' });
+    expect(codes(both(deputy, named, 'deputy'))).toEqual(['spawn-collision']);
+    expect(codes(both(deputy, named, 'other'))).toEqual([]);
+  });
+
+  it('different parents of one role: neither stands, and nobody lower inherits it', () => {
+    const other = spawn('deputy', 'orch2', {}, { key: 'other' });
+    const stray = spawn('deputy', 'spec', {}, { key: 'evil' });
+    for (const who of ['deputy', 'other', 'evil'])
+      expect(codes(traced([deputy, other, stray], who, set)), who).toEqual(['spawn-collision']);
+  });
+
+  it('the child of a principal goes before the child of a child', () => {
+    const rival = spawn('kid', 'deputy', {}, { key: 'evil', issuedAt: later(1) });
+    const honest = spawn('kid', 'orch2', {}, { issuedAt: later(2) });
+    expect(codes(traced([deputy, rival, honest], 'kid', set))).toEqual([]);
+    expect(codes(traced([deputy, rival, honest], 'evil', set))).toEqual(['spawn-collision']);
+  });
+
+  it('of one parent the earlier child, whose renewal is still the same child', () => {
+    const next = spawn('deputy', 'orch', {}, { key: 'next', issuedAt: later(1) });
+    const renewed = spawn('deputy', 'orch', { role: 'orchestrator' }, { issuedAt: later(2) });
+    for (const links of [
+      [deputy, next, renewed],
+      [renewed, next, deputy],
+    ]) {
+      expect(codes(traced(links, 'deputy', set))).toEqual([]);
+      expect(codes(traced(links, 'next', set))).toEqual(['spawn-collision']);
+    }
+  });
+
+  it.each([
+    ['a signature of somebody else', spawn('deputy', 'orch2', {}, { signers: ['stranger'], key: 'evil' })],
+    ['too long a life', spawn('deputy', 'orch2', { expiresAt: later(25 * HOUR) }, { key: 'evil' })],
+    ['a parent that departed', spawn('deputy', 'gone', {}, { key: 'evil' })],
+    ['a start in the future', spawn('deputy', 'orch2', {}, { key: 'evil', issuedAt: later(HOUR) })],
+  ])('a record with %s evicts nobody', (_name, stray) => {
+    const over = intactSet({}, { orch2: entry('orchestrator'), gone: entry('approver', { departed: NOW }) });
+    expect(codes(both(deputy, stray, 'deputy', over))).toEqual([]);
+  });
+
+  it.each([
+    ['ran out', {}, spawn('deputy', 'orch', { role: 'orchestrator', expiresAt: NOW }, { issuedAt: later(-HOUR) })],
+    ['was revoked', { revocations: [statement(revocation({ actor: 'deputy' }), ['f13'])] }, deputy],
+  ])('a key whose record %s does not become somebody lower', (_name, more, gone) => {
+    const over = intactSet(more);
+    for (const actor of ['deputy', 'evil'])
+      expect(both(gone, spawn(actor, 'spec', {}, { key: 'deputy' }), 'deputy', over)?.identity.role).toBe('unknown');
+  });
+
+  it('ten thousand renewals on each of three links are settled in no time', () => {
+    const renewals = (child: string, parent: string, role: 'orchestrator' | 'specialist') =>
+      Array.from({ length: 10_000 }, () => spawn(child, parent, { role }));
+    const links = [
+      ...renewals('k1', 'orch', 'orchestrator'),
+      ...renewals('k2', 'k1', 'orchestrator'),
+      ...renewals('k3', 'k2', 'specialist'),
+    ];
+    const from = performance.now();
+    expect(codes(traced(links, 'k3', set))).toEqual([]);
+    expect(performance.now() - from).toBeLessThan(1_500);
+  });
+});
+
+describe('revocations the root may take over', () => {
+  const stands = (
+    over: Parameters<typeof revocation>[0],
+    by: string,
+    more: { links?: readonly SpawnLink[]; set?: PolicySet; approvals?: readonly Statement<ApprovalPredicate>[] } = {},
+  ): boolean => {
+    const set = revoked(over, by, more.set ?? intactSet());
+    const spawns = indexSpawns(more.links ?? []);
+    const standings = (more.approvals ?? []).map((one) => standingOf(one, set, spawns, NOW));
+    return standingRevocations(set, spawns, standings, NOW).length === 1;
+  };
+  const docs = intactSet({}, { lead: entry('approver', { paths: ['docs/**'] }) });
+  const at = (name: string) => approval({ approver: 'f13' }, ['f13'], { subjects: [{ name, sha256: 'c'.repeat(64) }] });
+
+  it.each([
+    ['an approver, of what nothing is known', { artifactId: 'a1' }, 'lead', {}, true],
+    [
+      'an approver of some paths, of what lies there',
+      { artifactId: 'a1' },
+      'lead',
+      { set: docs, approvals: [at('docs/a.md')] },
+      true,
+    ],
+    ['the same, by bytes', { digest: 'c'.repeat(64) }, 'lead', { set: docs, approvals: [at('docs/a.md')] }, true],
+    ['of what lies elsewhere', { artifactId: 'a1' }, 'lead', { set: docs, approvals: [at('AGENTS.md')] }, false],
+    [
+      'of what lies elsewhere too',
+      { artifactId: 'a1' },
+      'lead',
+      { set: docs, approvals: [at('docs/a.md'), at('AGENTS.md')] },
+      false,
+    ],
+    ['of what lies nobody knows where', { artifactId: 'a1' }, 'lead', { set: docs }, false],
+    [
+      'somebody who departed',
+      { artifactId: 'a1' },
+      'lead',
+      { set: intactSet({}, { lead: entry('approver', { departed: NOW }) }) },
+      false,
+    ],
+    ['a parent, of its child', { actor: 'kid' }, 'orch', { links: [spawn('kid', 'orch')] }, true],
+    [
+      'a parent, of the key of its child',
+      { publicKey: keyNamed('kid').line },
+      'orch',
+      { links: [spawn('kid', 'orch')] },
+      true,
+    ],
+    ['a parent, of a grandchild', { actor: 'kid' }, 'orch', { links: [spawn('k1', 'orch'), spawn('kid', 'k1')] }, true],
+    ['a child, of itself', { actor: 'kid' }, 'kid', { links: [spawn('kid', 'orch')] }, false],
+    [
+      'a specialist with a record of the same name',
+      { actor: 'kid' },
+      'spec',
+      { links: [spawn('kid', 'spec', {}, { key: 'evil' }), spawn('kid', 'orch')] },
+      false,
+    ],
+    [
+      'a specialist with a record of the same key',
+      { publicKey: keyNamed('kid').line },
+      'spec',
+      { links: [spawn('evil', 'spec', {}, { key: 'kid' }), spawn('kid', 'orch')] },
+      false,
+    ],
+    [
+      'an orchestrator named as parent by a record it did not sign',
+      { actor: 'kid' },
+      'orch',
+      { links: [spawn('kid', 'orch', {}, { signers: ['spec'] })] },
+      false,
+    ],
+    [
+      'an approver, of an approver',
+      { actor: 'lead2' },
+      'lead',
+      { set: intactSet({}, { lead2: entry('approver') }) },
+      false,
+    ],
+    ['an approver, of a name nobody knows', { actor: 'ghost' }, 'lead', {}, false],
+  ] as const)('%s', (_name, over, by, more, expected) => {
+    expect(stands(over, by, more)).toBe(expected);
   });
 });

@@ -507,7 +507,7 @@ describe('revocations', () => {
   it('a folder that cannot be read', async () => {
     given.write('policies/revocations', 'a file');
     const set = await given.read();
-    expect([set.intact, codes(set)]).toEqual([false, ['statement-invalid', 'revocation-missing']]);
+    expect([set.intact, codes(set)]).toEqual([false, ['proofs-unreadable', 'revocation-missing']]);
   });
 });
 
@@ -542,6 +542,28 @@ describe('statement files', () => {
       ['statement-invalid', 'policy.dsse.json', 'it is no revocation statement'],
     ]);
   });
+
+  it.each([
+    ['a file', (path: string) => writeFileSync(path, '')],
+    ['a link to itself', (path: string) => symlinkSync('spawns', path)],
+    ['a link to nothing', (path: string) => symlinkSync('nowhere', path)],
+    ['a link to a folder', (path: string) => symlinkSync('revocations', path)],
+  ])('%s in place of the folder is no empty folder', (_name, make) => {
+    mkdirSync(at('policies/revocations'), { recursive: true });
+    make(at('policies/spawns'));
+    const read = readStatements(given.root, 'policies/spawns', 'spawn', WORKSPACE);
+    expect([read.whole, read.findings.map((one) => [one.code, one.file])]).toEqual([
+      false,
+      [['proofs-unreadable', 'policies/spawns']],
+    ]);
+  });
+
+  it('more files than are ever read', () => {
+    mkdirSync(at('policies/spawns'));
+    for (let n = 0; n <= 100_000; n += 1) writeFileSync(at(`policies/spawns/${n}.dsse.json`), '');
+    const read = readStatements(given.root, 'policies/spawns', 'spawn', WORKSPACE);
+    expect([read.whole, read.statements, read.findings[0]?.code]).toEqual([false, [], 'proofs-unreadable']);
+  }, 60_000);
 
   it('a folder that is not there holds none', () => {
     expect(readStatements(given.root, 'policies/spawns', 'spawn', WORKSPACE)).toEqual({

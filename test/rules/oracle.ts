@@ -121,6 +121,7 @@ export const PAGE: Readonly<Record<string, PageRow>> = {
   'discovery-incomplete': row(N, 'E'),
   'sidecar-orphan': row(N),
   'policy-invalid': setRow,
+  'proofs-unreadable': row(R, '*E', { withheld: 'never' }),
   'statement-invalid': row(N),
   'policy-file-unlisted': row(N),
 };

@@ -32,6 +32,8 @@ beforeAll(() => {
   ws.put('node_modules/kit/AGENTS.md', 'vendored\n');
   ws.put('sub/claude.md', 'odd spelling\n');
   ws.put('USER.md/notes.txt', 'a folder where a file is expected\n');
+  ws.put('../outside.md', 'not of this workspace\n');
+  ws.put('CLAUDE.local.md', `See @../outside.md and @${ws.root}/docs/deep.md and @~/.claude/mine.md\n`);
   ws.put('src/app.ts', 'export {};\n');
   ws.git('add', '-Af');
 });
@@ -67,5 +69,16 @@ describe('a tree of git', () => {
     ws.put('HEARTBEAT.md', 'not in git\n');
     expect(inTree(checked('--commit', 'HEAD'))).toEqual(before);
     ws.git('checkout', '-q', '--', '.');
+  });
+
+  it('is judged from the folder of the workspace where that is not the top level', () => {
+    const below = ['--root', join(ws.root, 'sub')];
+    ws.put('sub/AGENTS.md', 'See @../AGENTS.md and @./more.md\n');
+    ws.put('sub/more.md', 'more\n');
+    ws.git('add', '-A');
+    ws.git('commit', '-qm', 'below');
+    const plain = inTree(checked(...below));
+    expect(plain.map((one) => one.path)).toEqual(['AGENTS.md', 'claude.md', 'more.md']);
+    expect(inTree(checked('--rev', 'HEAD~1..HEAD', ...below))).toEqual(plain.filter((one) => one.path !== 'claude.md'));
   });
 });
