@@ -78,7 +78,7 @@ describe('the commands of the documentation', () => {
       encoding: 'utf8',
       env: {
         ...space.env,
-        PATH: `${join(space.base, 'bin')}:${space.env['PATH']}`,
+        PATH: `${join(space.base, 'bin')}:${space.env.PATH}`,
         TMPDIR: join(space.base, 'tmp'),
         GIT_CONFIG_GLOBAL: '/dev/null',
         GIT_CONFIG_NOSYSTEM: '1',

@@ -14,7 +14,7 @@ function check(env: Readonly<Record<string, string>>): { readonly exit: number |
   const done = spawnSync(
     process.execPath,
     [join(repo, 'dist', 'writ.cjs'), 'check', '--strict', '--format', 'json', '--root', repo],
-    { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', HOME: home, WRIT_STATE: 'none', ...env } },
+    { encoding: 'utf8', env: { PATH: process.env.PATH ?? '', HOME: home, WRIT_STATE: 'none', ...env } },
   );
   return { exit: done.status, verdicts: JSON.parse(done.stdout) as Verdicts };
 }

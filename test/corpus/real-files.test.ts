@@ -144,7 +144,7 @@ describe.skipIf(!there)('real agent files', () => {
   it('give the same verdicts through the command', () => {
     const largest = [...laid].sort((a, b) => b.rows.length - a.rows.length)[0];
     if (!largest) throw new Error('no workspace was laid out');
-    const env = { PATH: process.env['PATH'] ?? '', HOME: join(base, 'home'), WRIT_STATE: 'none' };
+    const env = { PATH: process.env.PATH ?? '', HOME: join(base, 'home'), WRIT_STATE: 'none' };
     const ran = spawnSync(process.execPath, [COMMAND, 'check', '--format', 'json', '--root', largest.dir], {
       cwd: largest.dir,
       env,

@@ -306,8 +306,8 @@ describe('hostile bytes', () => {
 
   it.each([0, 1, 4] as const)('all of exit %i are counted', (exit) => {
     const { summary } = judged.get(exit) as Checked;
-    expect(summary['quarantined']).toBe(exit === 1 ? alike(1).length : 0);
-    expect(summary['unchecked']).toBe(exit === 4 ? alike(4).length : 0);
+    expect(summary.quarantined).toBe(exit === 1 ? alike(1).length : 0);
+    expect(summary.unchecked).toBe(exit === 4 ? alike(4).length : 0);
   });
 });
 

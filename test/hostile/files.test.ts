@@ -84,7 +84,7 @@ describe('what is no readable file', () => {
       hasFinding(one.findings, 'path-unreadable');
     }
     unreadable(ws);
-    expect(ws.check().summary['unchecked']).toBe(4);
+    expect(ws.check().summary.unchecked).toBe(4);
   });
 
   it('a link to a folder above: the walk ends, and the names it makes take no file away', () => {
@@ -276,7 +276,7 @@ describe('where nothing can be written', () => {
     expect(ran.exit, ran.stderr).toBe(4);
     const checked = parsed(ran);
     hasFinding(checked.findings, 'state-unavailable');
-    expect(checked.summary['binding']).toBe(0);
+    expect(checked.summary.binding).toBe(0);
     expect(only(checked, PLAIN).rank).toBe('reference');
     expect(readdirSync(ws.root).sort()).toEqual(before);
     expect(ws.check().exit).toBe(0);
@@ -291,7 +291,7 @@ describe('where nothing can be written', () => {
     const loaded = ws.unprivileged(['load', '--format', 'json']);
     expect(loaded.exit, loaded.stderr).toBe(4);
     expect(hasFinding(parsed(loaded).findings, 'state-unavailable').message).toContain('pins');
-    expect(parsed(loaded).summary['binding']).toBe(0);
+    expect(parsed(loaded).summary.binding).toBe(0);
     const checked = parsed(ws.unprivileged(['check', '--format', 'json']));
     expectOthersJudged(checked);
     expect(checked.exit).toBe(0);

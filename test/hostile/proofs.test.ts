@@ -50,7 +50,7 @@ function expectNobodyProven(ws: Workspace, code: string, exit: 1 | 4): Checked {
   hasFinding(checked.findings, code);
   expect(only(checked, APPROVED)).toMatchObject({ rank: 'quarantined', disposition: 'withhold' });
   expect(only(checked, PLAIN).rank).toBe('reference');
-  expect(checked.summary['binding']).toBe(0);
+  expect(checked.summary.binding).toBe(0);
   expect(checked.exit).toBe(exit);
   const loaded = ws.run(['load', '--format', 'markdown']);
   expect(loaded.exit).toBe(exit);

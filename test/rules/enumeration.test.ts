@@ -95,7 +95,7 @@ const GROUPS: Readonly<Record<string, () => Iterable<Facts>>> = {
     product(BEST, {
       class: ALL,
       writer: ['none', 'orch'],
-      approvals: [[], APPROVALS['lead'] ?? [], accepting('f13')],
+      approvals: [[], APPROVALS.lead ?? [], accepting('f13')],
       scan: ['clean', 'block', 'incomplete'],
       revoked: ['none', 'digest by f13'],
       read: AXES.read,

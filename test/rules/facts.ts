@@ -1,5 +1,4 @@
 import type { ArtifactClass, Level } from '../../src/model/artifact-class.ts';
-import type { CodeName } from '../../src/model/codes.ts';
 
 /** One signed approval of the artifact under judgement, in plain words. */
 export interface ApprovalFact {
@@ -326,5 +325,3 @@ export function told(facts: Facts): string {
     .map((axis) => `${axis}=${JSON.stringify(facts[axis])}`)
     .join(' ');
 }
-
-export type CodeOf = CodeName | `scan/${string}`;

@@ -79,11 +79,7 @@ function sample(count: number, seed: number, common: Common): readonly Facts[] {
       ...BEST,
       class: cls,
       level,
-      approvals: high
-        ? APPROVALS['f13']
-        : many
-          ? pick([APPROVALS['lead+lead2'], APPROVALS['lead+f13']])
-          : APPROVALS['lead'],
+      approvals: high ? APPROVALS.f13 : many ? pick([APPROVALS['lead+lead2'], APPROVALS['lead+f13']]) : APPROVALS.lead,
       approvedBy: high ? 'f13' : 'lead',
       threshold: common.threshold,
       commit: pick(['missing', 'unknown'] as const),
@@ -96,14 +92,14 @@ function sample(count: number, seed: number, common: Common): readonly Facts[] {
     for (let moved = next(5); moved > 0; moved -= 1) {
       const axis = pick(axes);
       if (axis === 'approvals') {
-        facts['approvals'] = pick(approvals);
-        const names = (facts['approvals'] as readonly ApprovalFact[]).map((one) => one.by);
-        if (names.length > 0 && next(4) > 0) facts['approvedBy'] = pick(names);
-      } else if (axis === 'approvedBy') facts['approvedBy'] = pick(APPROVED_BY);
+        facts.approvals = pick(approvals);
+        const names = (facts.approvals as readonly ApprovalFact[]).map((one) => one.by);
+        if (names.length > 0 && next(4) > 0) facts.approvedBy = pick(names);
+      } else if (axis === 'approvedBy') facts.approvedBy = pick(APPROVED_BY);
       else facts[axis] = pick(allowed(axis));
     }
     // An import is read from a file that lies there whole; a workspace that refuses what has no manifest refuses the imported one too.
-    if (facts['read'] !== 'read' || common.strict) facts['imports'] = 'none';
+    if (facts.read !== 'read' || common.strict) facts.imports = 'none';
     return facts as unknown as Facts;
   });
 }
@@ -150,13 +146,13 @@ describe('500 sampled states as real files, keys and signatures, through the com
     expect(compare(verdicts, placed, 'intact')).toEqual([]);
     expect(verdicts.exit).toBe(1);
     const wanted = states.map((facts) => expected(facts));
-    expect(verdicts.summary['unchecked']).toBe(wanted.filter((one) => one.unchecked).length);
+    expect(verdicts.summary.unchecked).toBe(wanted.filter((one) => one.unchecked).length);
     // A sample in which a rank never comes up would prove nothing about it.
     for (const rank of ['binding', 'advisory', 'reference', 'quarantined'])
       expect(wanted.filter((one) => one.rank === rank).length, rank).toBeGreaterThan(count / 40);
     const stranger = ws.run(['check', '--format', 'json'], { env: { HOME: ws.base, WRIT_STATE: 'none' } });
     const unpinned = JSON.parse(stranger.stdout) as Verdicts;
-    expect(unpinned.summary['binding']).toBe(0);
+    expect(unpinned.summary.binding).toBe(0);
     expect(compare(unpinned, placed, 'root-unpinned')).toEqual([]);
   });
 });
