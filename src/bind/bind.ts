@@ -1,5 +1,5 @@
 import { matchesAny } from '../discover/globs.ts';
-import { type ArtifactClass, type Level, mayAuthor, mayClaim } from '../model/artifact-class.ts';
+import { type ArtifactClass, classOfKind, type Level, mayAuthor, mayClaim } from '../model/artifact-class.ts';
 import { CAP, effectOf, entryOf, finding } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
@@ -63,11 +63,6 @@ export function bind(evidence: Evidence, judging: Judging): Bound {
   const commitFindings = sourceCommit(evidence);
   const candidates = [...fromStatements(evidence, judging, claims), ...fromCommit(evidence, judging, claims)];
   return choose(candidates, claims, (writer, findings) => result(writer, [...findings, ...commitFindings]));
-}
-
-/** The class a board post of a kind stands for: only guidance is more than evidence (upstream 1.7: evidence is a mesh, authority a star). */
-export function classOfKind(kind: string): ArtifactClass {
-  return kind === 'guidance' ? 'guidance' : 'observation';
 }
 
 /** Takes the candidate that costs the least rank, so that one more proof can never lower a verdict (hard rule 5). */

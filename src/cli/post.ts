@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { classOfKind } from '../bind/bind.ts';
 import { matchesAny } from '../discover/globs.ts';
 import { judge } from '../gate.ts';
-import { mayAuthor } from '../model/artifact-class.ts';
+import { classOfKind, mayAuthor } from '../model/artifact-class.ts';
 import { parseStrictJson } from '../sign/strict-json.ts';
 import { appendLine } from '../write/append-line.ts';
 import { sealStatement } from '../write/statement-file.ts';

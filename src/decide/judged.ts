@@ -1,4 +1,4 @@
-import { CEILING } from '../model/artifact-class.ts';
+import { CEILING, classOfKind } from '../model/artifact-class.ts';
 import { type CodeName, entryOf, finding } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
@@ -157,9 +157,8 @@ function exceptedOf(
   return covered;
 }
 
-function postClass(parsed: Parsed): Judged['declaredClass'] {
-  if (!parsed.post) return null;
-  return parsed.post.predicate.kind === 'guidance' ? 'guidance' : 'observation';
+function postClass({ post }: Parsed): Judged['declaredClass'] {
+  return post ? classOfKind(post.predicate.kind) : null;
 }
 
 function documentClass(parsed: Parsed): Judged['declaredClass'] {

@@ -55,3 +55,8 @@ export function mayApprove(role: Role, cls: ArtifactClass, level: Level): boolea
 export function canBind(cls: ArtifactClass | null): boolean {
   return cls === 'policy' || cls === 'constitution';
 }
+
+/** The class a board post of a kind stands for: only guidance is more than evidence (upstream 1.7: evidence is a mesh, authority a star). */
+export function classOfKind(kind: string): ArtifactClass {
+  return kind === 'guidance' ? 'guidance' : 'observation';
+}

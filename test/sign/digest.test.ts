@@ -30,8 +30,8 @@ test('where the platform has no sha256 the other one answers', async () => {
     const fresh = await import('../../src/sign/digest.ts');
     expect(fresh.sha256Hex('')).toBe(EMPTY);
     expect(asked).toHaveBeenCalled();
-    expect(() => fresh.nativeSha256Hex('')).toThrow();
-    expect(() => fresh.gitBlobId(new Uint8Array(0), 'sha1')).toThrow();
+    expect(() => fresh.nativeSha256Hex('')).toThrow(/^(?:no node:crypto|unsupported)$/);
+    expect(() => fresh.gitBlobId(new Uint8Array(0), 'sha1')).toThrow(/^(?:no node:crypto|unsupported)$/);
     asked.mockRestore();
   }
 });
