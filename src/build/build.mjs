@@ -78,7 +78,9 @@ try {
   });
   chmodSync(join(staging, 'writ.cjs'), 0o755);
   // Without compiled code the command works the same, only slower to start.
-  const warmed = spawnSync(process.execPath, [join(root, 'src/build/warm.mjs'), staging], { stdio: 'inherit' });
+  const warmed = spawnSync(process.execPath, [join(root, 'src/build/warm.mjs'), staging], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   if (warmed.status !== 0) process.stderr.write('build: no code was compiled ahead, see above\n');
   const old = join(root, 'node_modules', `.writ-old-${process.pid}`);
   try {

@@ -9,7 +9,7 @@ const RULES = 'policies/defaults/rules';
 
 /** Reads every rule file under `root`, checks it strictly and writes the module `out` (default src/generated/rules.ts). Returns the rule files read. */
 export async function compileRules({ root, out = join(root, 'src/generated/rules.ts') }) {
-  const toRule = await loadToRule(root);
+  const { toRule, buildTree, packTree } = await loadScan(root);
   const folder = join(root, RULES);
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.yaml'))
@@ -17,7 +17,8 @@ export async function compileRules({ root, out = join(root, 'src/generated/rules
   if (files.length === 0) throw new Error(`${RULES}: no rule files`);
   const read = files.map((name) => readRule(join(folder, name), `${RULES}/${name}`, toRule));
   mkdirSync(join(out, '..'), { recursive: true });
-  const text = render(read.map((file) => file.rule));
+  const rules = read.map((file) => file.rule);
+  const text = render(rules, packTree(buildTree(rules)));
   if (existingText(out) !== text) writeFileSync(out, text);
   return read;
 }
@@ -46,17 +47,20 @@ export function readRule(path, name, toRule) {
   return result;
 }
 
-/** The validator is TypeScript; esbuild makes it loadable on every Node that builds. */
-export async function loadToRule(root) {
+/** The validator and the maker of the tree are TypeScript; esbuild makes them loadable on every Node that builds. */
+export async function loadScan(root) {
   const built = buildSync({
-    entryPoints: [join(root, 'src/scan/to-rule.ts')],
+    stdin: {
+      contents: "export * from './to-rule.ts'; export * from './literal-tree.ts';",
+      resolveDir: join(root, 'src/scan'),
+    },
     bundle: true,
     format: 'esm',
     write: false,
     logLevel: 'silent',
   });
   const url = `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`;
-  return (await import(url)).toRule;
+  return import(url);
 }
 
 function lineOf(document, key, lines) {
@@ -73,21 +77,34 @@ function existingText(path) {
   }
 }
 
-function render(rules) {
+function render(rules, tree) {
   const rows = rules.map((rule) => {
-    const fields = Object.entries(rule).map(([key, value]) =>
-      key === 'patterns' ? `    patterns: [${value.map(renderSteps).join(', ')}],` : `    ${key}: ${ascii(value)},`,
-    );
+    const fields = Object.entries(rule).map(([key, value]) => {
+      if (key === 'patterns')
+        return `    get patterns() { return once(this, 'patterns', [${value.map(renderSteps).join(', ')}]); },`;
+      if (key === 'literals') return `    get literals() { return once(this, 'literals', ${ascii(value)}); },`;
+      return `    ${key}: ${ascii(value)},`;
+    });
     return `  {\n${fields.join('\n')}\n  },`;
   });
   return [
     '// Written by src/build/compile-rules.mjs from policies/defaults/rules; edit those files.',
+    "import type { PackedTree } from '../scan/literal-tree.ts';",
     "import type { Rule } from '../scan/rule.ts';",
+    '',
+    '// Most rules meet no text in a run: their expressions are made when one does.',
+    "function once<K extends 'patterns' | 'literals'>(rule: Rule, key: K, value: Rule[K]): Rule[K] {",
+    '  Object.defineProperty(rule, key, { value, enumerable: true });',
+    '  return value;',
+    '}',
     '',
     '/** The rules that ship with writ, in the order of their ids. */',
     'export const DEFAULT_RULES: readonly Rule[] = [',
     ...rows,
     '];',
+    '',
+    '/** The tree of their literals. */',
+    `export const DEFAULT_LITERALS: PackedTree = ${ascii(tree)};`,
     '',
   ].join('\n');
 }

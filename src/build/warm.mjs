@@ -50,8 +50,4 @@ process.once('exit', () => {
 });
 process.chdir(root);
 process.argv = [process.execPath, command, 'check'];
-process.stdout.write = (_text, ...rest) => {
-  rest.findLast((one) => typeof one === 'function')?.();
-  return true;
-};
 load('main');

@@ -10,7 +10,7 @@ import { approvedText, keepApproved, renderDiff } from '../write/approved-text.t
 import { keepBytes } from '../write/git-attributes.ts';
 import { confirm } from './ask.ts';
 import { type Call, EXIT, type Exit, flag, list, oneOf, RefusedError, text, UsageError } from './command.ts';
-import { paintFor, print, tell } from './output.ts';
+import { paintFor, print, STDOUT, tell } from './output.ts';
 import { openSigner } from './signing.ts';
 import { openWorkspace, toPaths, toRequest, type Workspace } from './workspace.ts';
 import { until } from './write.ts';
@@ -125,7 +125,7 @@ async function signShown(
 
 async function renderProposal(workspace: Workspace, proposal: Proposal, draft: ApproveDraft): Promise<string> {
   const { manifest, subjects, judged } = proposal;
-  const paint = paintFor(process.stdout);
+  const paint = paintFor(STDOUT);
   const [last] = [...chainAt(proposal.path, draft.live)].sort((a, b) => b.issuedAt - a.issuedAt);
   const before = last ? approvedText(workspace.state, last.sha256) : null;
   const { writer } = judged;

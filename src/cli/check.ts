@@ -2,7 +2,7 @@ import { judge } from '../gate.ts';
 import { exitOf, toVerdictsJson } from '../report/verdicts.ts';
 import { renderJudgement } from '../report/verdicts-text.ts';
 import { type Call, type Exit, flag, oneOf, text, UsageError } from './command.ts';
-import { paintFor, print } from './output.ts';
+import { paintFor, print, STDOUT } from './output.ts';
 import { openWorkspace, toPaths, toRequest } from './workspace.ts';
 
 /** `writ check`: verdicts only; changes nothing, opens state for reading. */
@@ -18,7 +18,7 @@ export async function check(call: Call): Promise<Exit> {
   if (format === 'json') await print(`${JSON.stringify({ ...toVerdictsJson(judgement), ...tree }, null, 1)}\n`);
   else if (asked !== null && judgement.artifacts.length + judgement.findings.length === 0)
     await print('Nothing that writ judges changes here.\n');
-  else await print(renderJudgement(judgement, { paint: paintFor(process.stdout), verbose: flag(call, 'verbose') }));
+  else await print(renderJudgement(judgement, { paint: paintFor(STDOUT), verbose: flag(call, 'verbose') }));
   return asked?.exit ?? exitOf(judgement, flag(call, 'strict'));
 }
 

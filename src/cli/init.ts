@@ -20,7 +20,7 @@ import { keepBytes } from '../write/git-attributes.ts';
 import { changePins, withPin } from '../write/pins-file.ts';
 import { signSet } from '../write/policy-set.ts';
 import { type Call, CannotError, EXIT, type Exit, flag, text, UsageError } from './command.ts';
-import { paintFor, print, tell } from './output.ts';
+import { paintFor, print, STDOUT, tell } from './output.ts';
 import { openKeyFile, signingFile, signingName } from './signing.ts';
 import { openWorkspace, toRequest, type Workspace } from './workspace.ts';
 
@@ -89,7 +89,7 @@ export async function init(call: Call): Promise<Exit> {
   await tell(
     `${id}: ${name} is sovereign with ${key.publicKey.fingerprint}; policy set signed and pinned on this machine.${found}\nCommit ${dir}/. In other clones run: writ trust pin --fingerprint ${key.publicKey.fingerprint}\n`,
   );
-  await print(renderJudgement(judgement, { paint: paintFor(process.stdout), verbose: false }));
+  await print(renderJudgement(judgement, { paint: paintFor(STDOUT), verbose: false }));
   return EXIT.ok;
 }
 

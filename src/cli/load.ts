@@ -13,7 +13,7 @@ import { exitOf, toVerdictsJson } from '../report/verdicts.ts';
 import { reasonOf } from '../report/verdicts-text.ts';
 import { suggestion } from './arguments.ts';
 import { type Call, EXIT, type Exit, flag, list, oneOf, UsageError } from './command.ts';
-import { print, tell } from './output.ts';
+import { isTerminal, print, STDOUT, tell } from './output.ts';
 import { signingName } from './signing.ts';
 import { openWorkspace, toRequest, type Workspace } from './workspace.ts';
 
@@ -109,7 +109,7 @@ async function report(
 
 /** An agent gets the exact text; a person at a terminal gets it with nothing in it that moves the cursor. */
 function forReader(text: string): string {
-  if (process.stdout.isTTY !== true) return text;
+  if (!isTerminal(STDOUT)) return text;
   return text
     .split('\n')
     .map((line) => escapeText(line, Number.POSITIVE_INFINITY))

@@ -4,7 +4,7 @@ import { REFUSALS, SigningRefused } from '../sign/refusal.ts';
 import { parseCall, renderHelp, suggestion } from './arguments.ts';
 import { CannotError, type Command, EXIT, type Exit, RefusedError, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { print, tell } from './output.ts';
+import { isDrained, print, tell } from './output.ts';
 
 /** The command `writ`: finds the command by its words, runs it, maps what it says to an exit code. */
 async function main(argv: readonly string[]): Promise<Exit> {
@@ -71,20 +71,13 @@ async function report(error: unknown): Promise<Exit> {
   return EXIT.unchecked;
 }
 
-// A reader that stops early (`writ check | head`) is no error of ours.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? (process.exitCode ?? EXIT.unchecked) : EXIT.unchecked);
-});
-
 main(process.argv.slice(2))
   .catch(report)
-  .then(
-    (exit) => {
-      process.exitCode = exit;
-    },
-    () => {
-      process.exitCode = EXIT.unchecked;
-    },
-  );
+  .catch(() => EXIT.unchecked)
+  .then((exit) => {
+    process.exitCode = exit;
+    // What a command began it has awaited. Taking the heap down costs more than judging a file does.
+    if (isDrained()) process.exit();
+  });
 
 export type { Command };

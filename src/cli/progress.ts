@@ -1,16 +1,14 @@
+import { isTerminal, STDERR, streamOf } from './output.ts';
+
 /** Work shorter than this shows no bar, ms (cli.md). */
 const QUIET_MS = 500;
 const EVERY_MS = 80;
 const WIDTH = 30;
 
-interface Terminal {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
-/** A bar on a terminal for work that takes over half a second, wiped when it is done; null where there is no terminal. */
-export function progressBar(stream: Terminal): ((done: number, of: number) => void) | null {
-  if (stream.isTTY !== true) return null;
+/** A bar on stderr for work that takes over half a second, wiped when it is done; null where stderr is no terminal. */
+export function progressBar(): ((done: number, of: number) => void) | null {
+  if (!isTerminal(STDERR)) return null;
+  const stream = streamOf(STDERR);
   const start = performance.now();
   let shown = 0;
   return (done, of) => {

@@ -54,7 +54,7 @@ export function toRequest(workspace: Workspace, call: Call, paths: readonly stri
     observe: flag(call, 'observe'),
     overlay: new Map(),
     stateFault: null,
-    onProgress: progressBar(process.stderr),
+    onProgress: progressBar(),
   };
 }
 

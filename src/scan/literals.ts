@@ -1,4 +1,6 @@
-import { ENCODINGS, type Encoding, SIGNS } from './encodings.ts';
+import { DEFAULT_LITERALS, DEFAULT_RULES } from '../generated/rules.ts';
+import { ENCODINGS, type Encoding } from './encodings.ts';
+import { buildTree, type LiteralTree, unpackTree } from './literal-tree.ts';
 import { REACH, type Rule } from './rule.ts';
 import { unitsOf } from './units.ts';
 
@@ -27,83 +29,30 @@ const UNMADE = 2;
 
 const indexes = new WeakMap<readonly Rule[], LiteralIndex>();
 
-/** @returns the index over a rule set; built once a set. */
+/** @returns the index over a rule set; made once a set. The tree of the default rules was made by the build. */
 export function literalIndex(rules: readonly Rule[]): LiteralIndex {
   const known = indexes.get(rules);
   if (known !== undefined) return known;
-  const made = buildIndex(rules);
+  const tree = rules === DEFAULT_RULES ? unpackTree(DEFAULT_LITERALS) : buildTree(rules);
+  const automaton = toAutomaton(tree, rules.length);
+  const made: LiteralIndex = { search: (text) => search(automaton, text) };
   indexes.set(rules, made);
   return made;
 }
 
-// A dense automaton over character classes: one table look-up a unit, whatever the text holds. Its rows are made when a text first leads there: most
-// literals never begin in most texts.
-function buildIndex(rules: readonly Rule[]): LiteralIndex {
-  // Behind the rules stand the encodings, as if each were one more rule.
-  const lists = [...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])];
-  const { classes, count } = classesOf(lists);
-  // Rows are a power of two wide, so that a state finds its row by a shift.
-  const shift = Math.ceil(Math.log2(count));
-  let room = 1;
-  for (const literals of lists) for (const literal of literals) room += literal.length;
-  const Wide = room > 65535 ? Uint32Array : Uint16Array;
-  // A tree of literals first: each state with its first child, its next sibling and the class that leads to it; 0 is the root and no child.
-  const child = new Wide(room);
-  const sibling = new Wide(room);
-  const leads = new Uint8Array(room);
-  // The root has most children by far.
-  const starts = new Wide(count);
-  const found: (readonly number[] | null)[] = [null];
-  for (let index = 0; index < lists.length; index++) {
-    for (const literal of lists[index] as readonly string[]) {
-      let state = 0;
-      for (let i = 0; i < literal.length; i++) {
-        const cls = classes[literal.charCodeAt(i)] as number;
-        let next = (state === 0 ? starts[cls] : child[state]) as number;
-        while (next !== 0 && leads[next] !== cls) next = sibling[next] as number;
-        if (next === 0) {
-          next = found.push(null) - 1;
-          leads[next] = cls;
-          sibling[next] = child[state] as number;
-          child[state] = next;
-          if (state === 0) starts[cls] = next;
-        }
-        state = next;
-      }
-      found[state] = withRules(found[state], [index]);
-    }
-  }
-  const automaton: Automaton = {
-    rules: rules.length,
-    shift,
-    count,
-    classes,
-    child,
-    sibling,
-    leads,
-    found,
-    table: new Wide(found.length << shift),
-    fallback: new Wide(found.length),
-    told: new Uint8Array(found.length).fill(UNMADE),
-    units: NO_UNITS,
-    length: 0,
-    state: 0,
-  };
-  makeRow(automaton, 0);
-  return { search: (text) => search(automaton, text) };
-}
-
+// A dense automaton over character classes: one table look-up a unit, whatever the text holds. Its states are numbered and its rows made as texts lead
+// there: most literals never begin in most texts, and what is used lies close together.
 interface Automaton {
+  readonly tree: LiteralTree;
   readonly rules: number;
+  /** Rows are a power of two wide, so that a state finds its row by a shift. */
   readonly shift: number;
-  readonly count: number;
   readonly classes: Uint8Array;
-  readonly child: Uint16Array | Uint32Array;
-  readonly sibling: Uint16Array | Uint32Array;
-  readonly leads: Uint8Array;
-  readonly found: (readonly number[] | null)[];
   readonly table: Uint16Array | Uint32Array;
+  /** For each state its place in the tree, the shorter state it falls back to, and the lists whose literals end there. */
+  readonly place: Uint16Array | Uint32Array;
   readonly fallback: Uint16Array | Uint32Array;
+  readonly found: (readonly number[] | null)[];
   /** What a state has to tell besides where it leads: PLAIN, ENDS or UNMADE. */
   readonly told: Uint8Array;
   // Where the reading of one text stands.
@@ -112,23 +61,65 @@ interface Automaton {
   state: number;
 }
 
+function toAutomaton(tree: LiteralTree, rules: number): Automaton {
+  const room = tree.leads.length;
+  const shift = Math.ceil(Math.log2(tree.alphabet.length + 1));
+  const Wide = room > 65_535 ? Uint32Array : Uint16Array;
+  const automaton: Automaton = {
+    tree,
+    rules,
+    shift,
+    classes: classesOf(tree.alphabet),
+    table: new Wide(room << shift),
+    place: new Wide(room),
+    fallback: new Wide(room),
+    found: [null],
+    told: new Uint8Array(room).fill(UNMADE),
+    units: NO_UNITS,
+    length: 0,
+    state: 0,
+  };
+  makeRow(automaton, 0);
+  return automaton;
+}
+
 // A state is reached through the row that leads there, which says what it falls back to: a shorter state, so this ends.
 function makeRow(automaton: Automaton, state: number): void {
-  const { shift, count, child, sibling, leads, found, table, fallback, told } = automaton;
+  const { tree, shift, table, place, fallback, found, told } = automaton;
   const row = state << shift;
   if (state !== 0) {
     const back = fallback[state] as number;
     if (told[back] === UNMADE) makeRow(automaton, back);
-    table.copyWithin(row, back << shift, (back << shift) + count);
+    table.copyWithin(row, back << shift, (back + 1) << shift);
   }
-  for (let next = child[state] as number; next !== 0; next = sibling[next] as number) {
-    const at = row + (leads[next] as number);
+  const here = place[state] as number;
+  for (let child = (tree.next[here] as number) & 1 ? here + 1 : 0; child !== 0; ) {
+    const at = row + (tree.leads[child] as number);
     const elsewhere = table[at] as number;
-    table[at] = next;
-    fallback[next] = elsewhere;
-    found[next] = withRules(found[next], found[elsewhere]);
+    const made = found.push(withLists(endsAt(tree.ends, child), found[elsewhere])) - 1;
+    table[at] = made;
+    place[made] = child;
+    fallback[made] = elsewhere;
+    child = (tree.next[child] as number) >> 1;
   }
   told[state] = found[state] === null ? PLAIN : ENDS;
+}
+
+/** @returns the lists of which a literal ends at a place of the tree, by halving. */
+function endsAt(ends: LiteralTree['ends'], place: number): readonly number[] | null {
+  let low = 0;
+  let high = ends.length >> 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ends[2 * middle] as number) < place) low = middle + 1;
+    else high = middle;
+  }
+  let lists: number[] | null = null;
+  for (; ends[2 * low] === place; low++) {
+    lists ??= [];
+    lists.push(ends[2 * low + 1] as number);
+  }
+  return lists;
 }
 
 // The three that follow are apart because V8 compiles what is hot as a whole: each alone takes it a few ms, together they took a hundred.
@@ -181,30 +172,22 @@ function goOn(automaton: Automaton, from: number): number {
   return length + 1;
 }
 
-/** Numbers the characters that literals are made of, either case alike; 0 stands for every other. */
-function classesOf(lists: readonly (readonly string[])[]): { readonly classes: Uint8Array; readonly count: number } {
+/** The class of every unit, either case of a letter alike. */
+function classesOf(alphabet: string): Uint8Array {
   const classes = new Uint8Array(65536);
-  let count = 1;
-  for (const literals of lists) {
-    for (const literal of literals) {
-      for (let i = 0; i < literal.length; i++) {
-        const unit = literal.charCodeAt(i);
-        if (classes[unit] !== 0 || count === 255) continue;
-        classes[unit] = count;
-        const upper = literal.charAt(i).toUpperCase();
-        if (upper.length === 1) classes[upper.charCodeAt(0)] = count;
-        count++;
-      }
-    }
+  for (let i = 0; i < alphabet.length; i++) {
+    classes[alphabet.charCodeAt(i)] = i + 1;
+    const upper = alphabet.charAt(i).toUpperCase();
+    if (upper.length === 1) classes[upper.charCodeAt(0)] = i + 1;
   }
-  return { classes, count };
+  return classes;
 }
 
-function withRules(
-  list: readonly number[] | null | undefined,
+function withLists(
+  list: readonly number[] | null,
   more: readonly number[] | null | undefined,
 ): readonly number[] | null {
-  if (!more) return list ?? null;
+  if (!more) return list;
   return list ? [...new Set([...list, ...more])] : more;
 }
 

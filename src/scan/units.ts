@@ -1,7 +1,8 @@
 /** Room that is kept from one call to the next, units: at first, and at most (8 MB). */
 const FIRST = 65_536;
 const MOST = 4_194_304;
-const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+/** Whether this machine puts the low byte of a number first. */
+export const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 let kept: Uint16Array | null = null;
 
 /**
