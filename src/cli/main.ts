@@ -71,7 +71,7 @@ async function report(error: unknown): Promise<Exit> {
   return EXIT.unchecked;
 }
 
-main(process.argv.slice(2))
+void main(process.argv.slice(2))
   .catch(report)
   .catch(() => EXIT.unchecked)
   .then((exit) => {

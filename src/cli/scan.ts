@@ -5,7 +5,7 @@ import { DEFAULT_RULES } from '../generated/rules.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Severity } from '../model/finding.ts';
 import { wasRead } from '../model/source.ts';
-import { decodeText } from '../parse/decode.ts';
+import { toText } from '../parse/decode.ts';
 import { DEFAULT_LIMITS } from '../policy/defaults.ts';
 import { type ScanResult, scanText } from '../scan/scan.ts';
 import { toFindings } from '../scan/to-findings.ts';
@@ -48,8 +48,8 @@ export async function scan(call: Call): Promise<Exit> {
 async function textOf(source: string): Promise<string | { readonly why: string }> {
   const read = source === '-' ? { bytes: await readStdin(MAX_BYTES) } : readOutside(resolve(source), MAX_BYTES);
   if ('finding' in read && !wasRead(read)) return { why: read.finding.message };
-  const decoded = decodeText((read as { readonly bytes: Uint8Array }).bytes);
-  return 'finding' in decoded ? { why: decoded.finding.message } : decoded.text;
+  const text = toText((read as { readonly bytes: Uint8Array }).bytes);
+  return 'finding' in text ? { why: text.finding.message } : text.read();
 }
 
 function toResult(name: string, result: ScanResult) {

@@ -4,6 +4,7 @@ import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
 import type { Exception, PolicySet } from '../model/policy.ts';
+import type { Candidate } from '../model/source.ts';
 import type { Judged, Parsed, Reading, Scanned } from '../model/stages.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { type Case, decide } from './decide.ts';
@@ -118,21 +119,33 @@ function withRawNote(judged: Judged): Judged {
     judged.disposition === 'move'
   )
     return judged;
-  const raw = [
-    ...new Set(candidate.uses.filter((use) => use.loads === 'launch' && use.host !== 'generic').map((use) => use.host)),
-  ].sort();
-  if (raw.length === 0 || candidate.confusableWith !== null) return judged;
+  const raw = rawHosts(candidate.uses);
+  if (raw === '' || candidate.confusableWith !== null) return judged;
   const note = {
     ...finding('host-loads-raw', {
       message:
         candidate.kind === 'executable'
-          ? `It is not approved, but ${raw.join(', ')} will obey it where it lies.`
-          : `It ranks ${judged.rank}, but ${raw.join(', ')} will read it as law where it lies.`,
+          ? `It is not approved, but ${raw} will obey it where it lies.`
+          : `It ranks ${judged.rank}, but ${raw} will read it as law where it lies.`,
     }),
     effect: 'note' as const,
   };
   return { ...judged, findings: [...judged.findings, note] };
 }
+
+const named = new WeakMap<Candidate['uses'], string>();
+
+/** The hosts that load it at launch, as words; the files of a folder share one list of uses. */
+function rawHosts(uses: Candidate['uses']): string {
+  const known = named.get(uses);
+  if (known !== undefined) return known;
+  const hosts = uses.filter((use) => use.loads === 'launch' && use.host !== 'generic').map((use) => use.host);
+  const made = [...new Set(hosts)].sort().join(', ');
+  named.set(uses, made);
+  return made;
+}
+
+const NONE: ReadonlySet<number> = new Set();
 
 function exceptedOf(
   findings: readonly Finding[],
@@ -141,7 +154,7 @@ function exceptedOf(
   exceptions: readonly Exception[],
   now: Instant,
 ): ReadonlySet<number> {
-  if (exceptions.length === 0) return new Set();
+  if (exceptions.length === 0) return NONE;
   const standing = exceptions.filter(
     (one) =>
       one.until > now &&

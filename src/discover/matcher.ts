@@ -87,7 +87,18 @@ export function matcherOf(
     for (const { path: glob, loads } of initPaths) {
       if (matchesAny(path, [glob])) found.push({ use: { host: 'policy', loads }, kind: kindByName(name), hops: 0 });
     }
-    return found.length === 0 ? null : merged(found, null);
+    return found.length === 0 ? null : hitOf(found);
+  };
+
+  // Most files of a folder are what their neighbours are; they share one answer.
+  const hits = new Map<string, Hit>();
+  const hitOf = (found: readonly Found[]): Hit => {
+    const key = found.map((one) => `${one.use.host} ${one.use.loads} ${one.kind} ${one.hops}`).join();
+    const known = hits.get(key);
+    if (known !== undefined) return known;
+    const made = merged(found);
+    hits.set(key, made);
+    return made;
   };
 
   return {
@@ -123,7 +134,7 @@ export function matcherOf(
             : [];
         });
       });
-      return found.length === 0 ? null : merged(found, null);
+      return found.length === 0 ? null : hitOf(found);
     },
   };
 }
@@ -163,7 +174,7 @@ function asFound(entry: ProfileEntry, isTop: boolean): Found {
   return { use: { host: entry.host, loads }, kind: entry.kind, hops: entry.hops };
 }
 
-function merged(found: readonly Found[], confusableWith: string | null): Hit {
+function merged(found: readonly Found[]): Hit {
   const uses = new Map<string, HostUse>();
   for (const { use } of found) {
     const known = uses.get(use.host);
@@ -176,7 +187,7 @@ function merged(found: readonly Found[], confusableWith: string | null): Hit {
       'prose',
     ),
     hops: Math.max(...found.map((one) => one.hops)),
-    confusableWith,
+    confusableWith: null,
   };
 }
 

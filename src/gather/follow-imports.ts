@@ -10,6 +10,8 @@ import type { ImportFact, Parsed } from '../model/stages.ts';
 const MAX_IMPORTED = 1_000;
 /** Hops Gemini follows; its syntax is told by them (facts 1.3). */
 const GEMINI_HOPS = 5;
+/** `@`, in any text. */
+const AT = 0x40;
 
 export interface Following {
   readonly root: WorkspaceRoot;
@@ -40,15 +42,14 @@ export async function followImports(following: Following): Promise<ReadonlyMap<s
     const key = `${syntax} ${importer.candidate.path}`;
     const known = direct.get(key);
     if (known) return known;
-    const found = importer.text?.includes('@') ? targetsIn(importer, syntax, following) : [];
+    const found = hasImports(importer) ? targetsIn(importer, syntax, following) : [];
     direct.set(key, found);
     return found;
   };
   const facts = new Map<string, readonly ImportFact[]>();
   for (const importer of [...byPath.values()]) {
     const { importHops: hops, outside, path } = importer.candidate;
-    // Every import is spelt with an @, so most files are done here.
-    if (hops === 0 || outside || importer.text === null || !importer.text.includes('@')) continue;
+    if (hops === 0 || outside || !hasImports(importer)) continue;
     const budget = { left: MAX_IMPORTED };
     const reached = await reach(
       importer,
@@ -59,6 +60,11 @@ export async function followImports(following: Following): Promise<ReadonlyMap<s
     if (reached.length > 0) facts.set(path, reached);
   }
   return facts;
+}
+
+/** Every import is spelt with an @, so most files are done here. */
+function hasImports({ text, bytes }: Parsed): boolean {
+  return text !== null && bytes?.includes(AT) === true;
 }
 
 async function reach(
@@ -90,7 +96,7 @@ async function reach(
 }
 
 function targetsIn(importer: Parsed, syntax: ImportSyntax, following: Following): readonly Found[] {
-  const text = importer.text ?? '';
+  const text = importer.text?.read() ?? '';
   const from = importer.aliasOf ?? importer.candidate.path;
   const spelled = importsOf(text, syntax).flatMap((one) =>
     locate(from, one.target, following, true).map((at) => ({ ...at, line: one.line, column: one.column })),

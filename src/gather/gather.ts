@@ -5,7 +5,6 @@ import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import { ROLES } from '../model/role.ts';
 import type { CommitProof, Evidence, ImportFact, Parsed } from '../model/stages.ts';
-import type { ApprovalPredicate, Statement } from '../model/statement.ts';
 import { isTimed, matchesArtifact } from '../policy/approvals.ts';
 import { trace } from '../policy/identity.ts';
 import { gitBlobId, sha256Hex } from '../sign/digest.ts';
@@ -36,10 +35,9 @@ export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
     const { claimed } = found;
     const { path } = one.candidate;
     const id = claimed?.manifest.artifactId;
-    const approvals = new Set<Statement<ApprovalPredicate>>([
-      ...(proofs.approvals.byPath.get(path) ?? []),
-      ...(id === undefined ? [] : (proofs.approvals.byId.get(id) ?? [])),
-    ]);
+    const byPath = proofs.approvals.byPath.get(path) ?? [];
+    const byId = id === undefined ? [] : (proofs.approvals.byId.get(id) ?? []);
+    const approvals = byPath.length + byId.length === 0 ? byPath : [...new Set([...byPath, ...byId])];
     const duplicateOf = duplicates.get(one) ?? null;
     const evidence = {
       parsed: one,
@@ -54,7 +52,7 @@ export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
       strays: found.strays,
       authorship: claimed ? authorshipOf(one, claimed.contentSha256, proofs) : [],
       commit: commits.get(one.aliasOf ?? path) ?? null,
-      approvals: [...approvals],
+      approvals,
       revocations: set.revocations,
       live: claimed ? relatedApprovals(proofs.live, path, claimed) : [],
       knownIds: proofs.knownIds,

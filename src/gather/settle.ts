@@ -20,22 +20,15 @@ export type Weigh = (claimed: Claimed) => number;
  * in two sidecars is one manifest.
  */
 export function settle(parsed: Parsed, weigh: Weigh, set: PolicySet): Settled {
-  const { candidate, line, post } = parsed;
+  const { candidate } = parsed;
+  if (parsed.readings.length === 0) return { claimed: null, strays: [], findings: isSilent(parsed) ? [] : MISSING };
   const notes = parsed.readings.flatMap((reading) => (reading.claimed || reading.fault ? [] : reading.notes));
   const real = parsed.readings.filter((reading) => reading.claimed !== null || reading.fault !== null);
   if (candidate.kind === 'document' && set.documents.get(candidate.path) === parsed.sha256 && parsed.sha256 !== null) {
     return { claimed: null, strays: real, findings: notes };
   }
   const [only] = real;
-  if (!only) {
-    const silent =
-      parsed.text === null ||
-      line !== null ||
-      post !== null ||
-      candidate.kind === 'executable' ||
-      candidate.kind === 'document';
-    return { claimed: null, strays: [], findings: silent ? notes : [...notes, finding('manifest-missing')] };
-  }
+  if (!only) return { claimed: null, strays: [], findings: isSilent(parsed) ? notes : [...notes, ...MISSING] };
   if (real.length === 1)
     return {
       claimed: only.claimed,
@@ -68,4 +61,11 @@ export function settle(parsed: Parsed, weigh: Weigh, set: PolicySet): Settled {
       finding('manifest-ambiguous', { message: `Two manifests claim to speak for it: ${places.join(' and ')}.` }),
     ],
   };
+}
+
+const MISSING: readonly Finding[] = [finding('manifest-missing')];
+
+/** Whether nobody expects a manifest of it. */
+function isSilent({ text, line, post, candidate: { kind } }: Parsed): boolean {
+  return text === null || line !== null || post !== null || kind === 'executable' || kind === 'document';
 }

@@ -102,7 +102,7 @@ function weight(one: Judged): number {
 function contentOf(one: Judged): string {
   const { parsed, claimed } = one.evidence;
   if (parsed.post) return parsed.post.predicate.text;
-  return (claimed?.content ?? parsed.text ?? '').replace(/^\ufeff/, '');
+  return (claimed?.content ?? parsed.text?.read() ?? '').replace(/^\ufeff/, '');
 }
 
 function headerOf(one: Judged): string {

@@ -5,12 +5,16 @@ export const EXCERPT = 120;
 const UNSAFE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\u2028\u2029\u00a0\u3164\uffa0\u115f\u1160\u2800]|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
 
+/** What most texts are made of, told at once: nothing in it is to be spelt out. */
+const PLAIN = /^[ -~]*$/;
+
 const SECRETS =
   /\b(?:gh[pousr]_[A-Za-z0-9]{16,255}|github_pat_\w{20,255}|sk-[A-Za-z0-9_-]{16,200}|xox[abprs]-[A-Za-z0-9-]{10,200}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,60}|eyJ[\w-]{10,500}\.[\w-]{10,500}(?:\.[\w-]{0,500})?|glpat-[\w-]{16,100}|npm_[A-Za-z0-9]{30,60})|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/g;
 
 /** The text with everything invisible or cursor-moving spelt out as `\u{…}`; at most `max` characters of the original, `…` where it was cut. */
 export function escapeText(text: string, max: number): string {
   const cut = text.length > max ? `${text.slice(0, max)}\u2026` : text;
+  if (PLAIN.test(cut)) return cut;
   return cut.replace(UNSAFE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 

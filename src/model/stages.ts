@@ -45,6 +45,12 @@ export interface Reading {
 }
 
 /** One artifact as read: the only bytes any later stage sees. */
+/** The text of an artifact. */
+export interface Text {
+  /** Decodes it, anew each time: a thousand texts that live as long as their bytes cost more than to make them twice. */
+  read(): string;
+}
+
 export interface Parsed extends Staged<'parsed'> {
   readonly candidate: Candidate;
   /** 1-based line on a board; null for a whole file. */
@@ -54,8 +60,8 @@ export interface Parsed extends Staged<'parsed'> {
   readonly mode: number;
   /** Bare hex sha256 of the bytes; null where they could not be read. */
   readonly sha256: string | null;
-  /** The whole decoded text, carrier included; null where there is none. */
-  readonly text: string | null;
+  /** The whole text, carrier included; null where the bytes could not be read or are none. */
+  readonly text: Text | null;
   /** Every manifest found for it: in the file first, then its sidecars. */
   readonly readings: readonly Reading[];
   readonly aliasOf: string | null;

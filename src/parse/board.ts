@@ -5,7 +5,7 @@ import type { Parsed } from '../model/stages.ts';
 import type { PostPredicate, Statement } from '../model/statement.ts';
 import { openStatement } from '../sign/statement.ts';
 import { parseStrictJson } from '../sign/strict-json.ts';
-import { decodeText } from './decode.ts';
+import { toText } from './decode.ts';
 import { boardLine } from './parse.ts';
 import { readJson } from './readings.ts';
 
@@ -37,14 +37,15 @@ export function parseBoard(candidate: Candidate, raw: Iterable<RawLine>): Board 
       skipped.push({ line, why: 'longer than limits.fileBytes' });
       continue;
     }
-    const decoded = decodeText(bytes);
+    const decoded = toText(bytes);
     if ('finding' in decoded) {
       skipped.push({ line, why: 'not UTF-8 text' });
       continue;
     }
     // A board may begin with a byte order mark and end its lines with CR LF: neither is part of a line.
-    const hasBom = line === 1 && decoded.text.startsWith('\ufeff');
-    const text = (hasBom ? decoded.text.slice(1) : decoded.text).replace(/\r$/, '');
+    const whole = decoded.read();
+    const hasBom = line === 1 && whole.startsWith('\ufeff');
+    const text = (hasBom ? whole.slice(1) : whole).replace(/\r$/, '');
     if (text.trim() === '') continue;
     const parsed = parseStrictJson(text, { maxDepth: LINE_DEPTH });
     if ('fault' in parsed) {

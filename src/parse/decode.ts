@@ -1,14 +1,31 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
+import type { Text } from '../model/stages.ts';
 
-/** @returns the text of UTF-8 bytes (a BOM is kept as U+FEFF), or `not-text` for invalid UTF-8, NUL bytes and UTF-16. */
-export function decodeText(bytes: Uint8Array): { readonly text: string } | { readonly finding: Finding } {
+/** Bytes that are text. */
+class EncodedText implements Text {
+  readonly #bytes: Buffer;
+  readonly #encoding: 'latin1' | 'utf8';
+
+  constructor(bytes: Buffer, encoding: 'latin1' | 'utf8') {
+    this.#bytes = bytes;
+    this.#encoding = encoding;
+  }
+
+  read(): string {
+    return this.#bytes.toString(this.#encoding);
+  }
+}
+
+/** @returns the text that UTF-8 bytes hold, a BOM kept as U+FEFF, or `not-text` for invalid UTF-8, NUL bytes and UTF-16. */
+export function toText(bytes: Uint8Array): Text | { readonly finding: Finding } {
   const plain = isAscii(bytes);
   const why = plain ? nulIn(bytes) : fault(bytes);
   if (why !== null) return { finding: finding('not-text', { message: `The bytes are not UTF-8 text: ${why}.` }) };
-  // ASCII reads the same either way, and this way without being decoded.
-  return { text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(plain ? 'latin1' : 'utf8') };
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  // ASCII reads alike as latin1, and that way without being decoded.
+  return new EncodedText(buffer, plain ? 'latin1' : 'utf8');
 }
 
 function fault(bytes: Uint8Array): string | null {

@@ -2,10 +2,10 @@ import { finding } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import { type Bytes, type Candidate, type ReadResult, wasRead } from '../model/source.ts';
-import type { Parsed, Reading, Staged } from '../model/stages.ts';
+import type { Parsed, Reading, Staged, Text } from '../model/stages.ts';
 import type { PostPredicate, Statement } from '../model/statement.ts';
 import { sha256Hex } from '../sign/digest.ts';
-import { decodeText } from './decode.ts';
+import { toText } from './decode.ts';
 import { readInside, readSidecar } from './readings.ts';
 
 /** A sidecar beside a file, read once like the file. */
@@ -33,13 +33,11 @@ export async function parseArtifact(
   if (!wasRead(result)) return unread(candidate, [result.finding]);
   const sha256 = sha256Hex(result.bytes);
   const found = placeFindings(candidate, result);
-  const decoded = decodeText(result.bytes);
-  if ('finding' in decoded) {
-    return parsed({ ...blank(candidate, result, sha256), findings: [...found, decoded.finding] });
-  }
-  const { text } = decoded;
+  const { bytes } = result;
+  const text = toText(bytes);
+  if ('finding' in text) return parsed({ ...blank(candidate, result, sha256), findings: [...found, text.finding] });
   const readings: Reading[] = [];
-  const inside = candidate.kind === 'document' ? null : await readInside(candidate.path, result.bytes, text);
+  const inside = candidate.kind === 'document' ? null : await readInside(candidate.path, bytes, text);
   if (inside) readings.push(inside);
   for (const sidecar of sidecars) readings.push(await sidecarReading(sidecar, { text, sha256 }));
   return parsed({ ...blank(candidate, result, sha256), text, readings, findings: found });
@@ -47,7 +45,7 @@ export async function parseArtifact(
 
 async function sidecarReading(
   sidecar: SidecarRead,
-  file: { readonly text: string; readonly sha256: string },
+  file: { readonly text: Text; readonly sha256: string },
 ): Promise<Reading> {
   const refused = (why: Finding): Reading => ({
     claimed: null,
@@ -56,9 +54,9 @@ async function sidecarReading(
     sidecar: { path: sidecar.path, bytes: wasRead(sidecar.read) ? sidecar.read.bytes : new Uint8Array() },
   });
   if (!wasRead(sidecar.read)) return refused(sidecar.read.finding);
-  const decoded = decodeText(sidecar.read.bytes);
-  if ('finding' in decoded) return refused(decoded.finding);
-  return readSidecar({ path: sidecar.path, bytes: sidecar.read.bytes }, decoded.text, file);
+  const text = toText(sidecar.read.bytes);
+  if ('finding' in text) return refused(text.finding);
+  return readSidecar({ path: sidecar.path, bytes: sidecar.read.bytes }, text.read(), file);
 }
 
 /** An artifact whose bytes could not be had: it carries the finding that says why and nothing else. */
@@ -89,7 +87,7 @@ export function boardLine(
     bytes: line.bytes,
     mode: 0,
     sha256: sha256Hex(line.bytes),
-    text: line.text,
+    text: { read: () => line.text },
     readings: speaks.reading ? [speaks.reading] : [],
     aliasOf: null,
     post: speaks.post,

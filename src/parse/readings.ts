@@ -2,7 +2,7 @@ import { finding } from '../model/codes.ts';
 import { escapePath, escapeText } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Carrier } from '../model/manifest.ts';
-import type { Claimed, Reading } from '../model/stages.ts';
+import type { Claimed, Reading, Text } from '../model/stages.ts';
 import { canonicalJson } from '../sign/canonical.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { parseStrictJson } from '../sign/strict-json.ts';
@@ -18,8 +18,8 @@ import { firstComment, MANIFEST_LIMITS, parseStrictYaml, type YamlFault } from '
 const JSON_DEPTH = 64;
 
 /** Reads the manifest inside a file. @returns null where it holds none; a reading with notes only where its front matter is merely sloppy. */
-export async function readInside(path: string, bytes: Uint8Array, text: string): Promise<Reading | null> {
-  if (path.endsWith('.json')) return readJson(text, 1);
+export async function readInside(path: string, bytes: Uint8Array, text: Text): Promise<Reading | null> {
+  if (path.endsWith('.json')) return readJson(text.read(), 1);
   const head = findHeadBlock(bytes);
   if (head === null) return null;
   if ('fault' in head) return invalid(head.fault, { line: head.line, column: 1 });
@@ -56,7 +56,7 @@ export function readJson(text: string, line: number): Reading | null {
 export async function readSidecar(
   sidecar: { readonly path: string; readonly bytes: Uint8Array },
   text: string,
-  file: { readonly text: string; readonly sha256: string },
+  file: { readonly text: Text; readonly sha256: string },
 ): Promise<Reading> {
   const fail = (why: string, place: Place): Reading => {
     const message = `The manifest in ${escapePath(sidecar.path)} cannot be read: ${why}.`;
@@ -79,7 +79,7 @@ export async function readSidecar(
   if (over !== null) return fail(over, TOP);
   const reading = claim(manifestOf(value), {
     carrier: 'sidecar',
-    content: file.text,
+    content: file.text.read(),
     contentSha256: file.sha256,
     sidecar: sidecar.path,
     span: isJson ? null : { from: 0, to: sidecar.bytes.length },

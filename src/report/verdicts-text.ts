@@ -51,12 +51,16 @@ function table(artifacts: readonly Judged[], { paint, verbose }: TextOptions): r
     const { candidate, line } = one.evidence.parsed;
     return `${escapePath(candidate.path)}${line === null ? '' : `:${line}`}`;
   };
-  const width = Math.min(48, Math.max(...artifacts.map((one) => name(one).length)));
-  return artifacts.flatMap((one) => {
+  const names = artifacts.map(name);
+  const width = Math.min(
+    48,
+    names.reduce((widest, one) => Math.max(widest, one.length), 0),
+  );
+  return artifacts.flatMap((one, index) => {
     const reason = reasonOf(one);
     const rank = colourOf(one, paint)(rankWord(one).padEnd(11));
     const rows = [
-      `${rank} ${name(one).padEnd(width)}  ${paint.dim(one.class)}${reason === null ? approvals(one) : `  ${reason.code}: ${reason.message}`}`,
+      `${rank} ${names[index]?.padEnd(width)}  ${paint.dim(one.class)}${reason === null ? approvals(one) : `  ${reason.code}: ${reason.message}`}`,
     ];
     const rest = one.findings.filter((found) => found !== reason && (verbose || found.effect === 'quarantine'));
     for (const found of rest) rows.push(...renderFinding(found, paint.dim, '            ', verbose));

@@ -1,6 +1,6 @@
 import { type Encoding, SIGNS } from './encodings.ts';
 import { unitsOf } from './units.ts';
-import { type View, type ViewBuilder, viewBuilder } from './view.ts';
+import { type View, ViewBuilder } from './view.ts';
 
 /** Runs shorter than this hold no sentence. */
 const SHORTEST = 16;
@@ -19,7 +19,7 @@ const ESCAPES =
   /(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{2}\}|%[0-7][0-9a-fA-F]|&#(?:[0-9]{2,3}|x[0-9a-fA-F]{2});)/g;
 /** What encoded runs of the text say: base64, hex, escapes, rot13, reversed and spaced-out letters; null where nothing decodes to print. */
 export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | null {
-  const builder = viewBuilder('decoded', text);
+  const builder = new ViewBuilder('decoded', text);
   const units = unitsOf(text);
   decodeRuns(text, units, builder);
   if (signs.has('escape')) byLine(text, builder, unescapeLine);

@@ -1,5 +1,5 @@
 import type { Detector } from './rule.ts';
-import { type View, viewBuilder } from './view.ts';
+import { type View, ViewBuilder } from './view.ts';
 
 /** A stretch of the original, flat: start, end, start, end. */
 export type Spans = readonly number[];
@@ -38,7 +38,7 @@ export function detect(detector: Exclude<Detector, 'standing-orders'>, text: str
 
 /** What Tag characters spell and what a bidi override turns round, in reading order; null where there is neither. */
 export function hiddenView(text: string): View | null {
-  const builder = viewBuilder('hidden', text);
+  const builder = new ViewBuilder('hidden', text);
   const tags = tagRuns(text);
   for (let i = 0; i < tags.length; i += 2) {
     const end = tags[i + 1] as number;

@@ -1,4 +1,4 @@
-import { type View, viewBuilder } from './view.ts';
+import { type View, ViewBuilder } from './view.ts';
 
 // Units that folding may change and that plain prose in any script seldom mixes in. Symbols, dashes, curly quotes and emoji are left out on purpose: they hide nothing.
 const FOLDABLE =
@@ -61,7 +61,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = Object.fromEntries(
  */
 export function normalisedView(text: string): View | null {
   if (!FOLDABLE.test(text)) return null;
-  const builder = viewBuilder('normalised', text);
+  const builder = new ViewBuilder('normalised', text);
   let doneTo = 0;
   FOLDABLE_ALL.lastIndex = 0;
   for (let match = FOLDABLE_ALL.exec(text); match !== null; match = FOLDABLE_ALL.exec(text)) {
@@ -84,7 +84,7 @@ function neighbourhood(text: string, at: number, floor: number): { from: number;
   return { from: Math.max(floor, from), to: to < 0 ? text.length : to + 1 };
 }
 
-function fold(text: string, from: number, to: number, builder: ReturnType<typeof viewBuilder>): void {
+function fold(text: string, from: number, to: number, builder: ViewBuilder): void {
   let plainFrom = from;
   let i = from;
   while (i < to) {

@@ -20,7 +20,7 @@ export function scanArtifact(verified: Verified, settings: ScanSettings): Scanne
   const orders = ordersCount(verified);
   const scan = (text: string): readonly Finding[] =>
     toFindings(scanText(text, { ...settings, orders })).filter((one) => counts(one, verified));
-  const own = parsed.text === null ? [] : scan(parsed.text);
+  const own = parsed.text === null ? [] : scan(parsed.text.read());
   const beside = sidecarsOf(verified).flatMap(({ path, bytes }) =>
     scan(Buffer.from(bytes).toString('utf8')).map((one) => ({ ...one, file: path })),
   );
@@ -34,7 +34,10 @@ export function scanArtifact(verified: Verified, settings: ScanSettings): Scanne
 function escapedValues(verified: Verified): readonly string[] {
   const { parsed, claimed } = verified.bound.evidence;
   if (claimed === null || Object.keys(claimed.manifest.unknown).length === 0) return [];
-  const texts = [parsed.text ?? '', ...sidecarsOf(verified).map(({ bytes }) => Buffer.from(bytes).toString('utf8'))];
+  const texts = [
+    parsed.text?.read() ?? '',
+    ...sidecarsOf(verified).map(({ bytes }) => Buffer.from(bytes).toString('utf8')),
+  ];
   return texts.some((text) => text.includes('\\')) ? stringsIn(claimed.manifest.unknown) : [];
 }
 

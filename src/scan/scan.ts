@@ -7,7 +7,7 @@ import { literalIndex } from './literals.ts';
 import { contextOf, isTurnedRound } from './mention.ts';
 import { normalisedView } from './normalised.ts';
 import { standingOrders } from './orders.ts';
-import type { Context, Family, Rule, Step } from './rule.ts';
+import type { Context, Detector, Family, Rule, Step } from './rule.ts';
 import { isAsciiText } from './units.ts';
 import { type View, type ViewName, writtenView } from './view.ts';
 
@@ -93,6 +93,18 @@ function through(inner: View, outer: View): View {
   };
 }
 
+type NativeRule = Rule & { readonly detector: Detector };
+const natives = new WeakMap<readonly Rule[], readonly NativeRule[]>();
+
+/** The rules of a set that are tests and not patterns. */
+function nativeOf(rules: readonly Rule[]): readonly NativeRule[] {
+  const known = natives.get(rules);
+  if (known !== undefined) return known;
+  const made = rules.filter((rule): rule is NativeRule => rule.detector !== null);
+  natives.set(rules, made);
+  return made;
+}
+
 class Run {
   readonly #text: string;
   readonly #rules: readonly Rule[];
@@ -122,8 +134,8 @@ class Run {
 
   /** Runs the rules that are tests and not patterns. */
   native(invisible: boolean, orders: boolean): void {
-    for (const rule of this.#rules) {
-      if (rule.detector === null || (rule.detector === 'standing-orders' && !orders)) continue;
+    for (const rule of nativeOf(this.#rules)) {
+      if (rule.detector === 'standing-orders' && !orders) continue;
       const isOfVisible = rule.detector === 'standing-orders' || rule.detector === 'padding';
       if (!isOfVisible && !invisible) continue;
       if (!this.affords(this.#text.length)) return;

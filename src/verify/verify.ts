@@ -80,6 +80,7 @@ function documentApprovers(evidence: Evidence, set: PolicySet): readonly string[
  */
 function checkRevoked(evidence: Evidence, { set, spawns, now }: Verifying, proven: boolean): readonly Finding[] {
   const { parsed, claimed } = evidence;
+  if (evidence.revocations.length === 0) return [];
   const digests = [parsed.sha256, claimed?.contentSha256].filter(
     (digest): digest is string => typeof digest === 'string',
   );

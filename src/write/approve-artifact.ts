@@ -188,7 +188,7 @@ function stampFor(
   const path = parsed.aliasOf ?? parsed.candidate.path;
   if (path !== parsed.candidate.path)
     return { code: 'symlink-alias', why: `it is a link: approve ${path}, which adds the alias` };
-  const text = parsed.text ?? '';
+  const text = parsed.text?.read() ?? '';
   const manifest: Manifest = {
     artifactId: randomUUID(),
     class: cls,

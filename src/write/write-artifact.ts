@@ -173,7 +173,7 @@ export function sealAuthorship(
 
 /** The text without a manifest it may bring along: writing a file from itself stamps it anew. */
 async function contentOf(path: string, text: string): Promise<string | null> {
-  const reading = await readInside(path, Buffer.from(text), text);
+  const reading = await readInside(path, Buffer.from(text), { read: () => text });
   if (reading === null || (reading.claimed === null && reading.fault === null)) return text;
   return reading.claimed?.content ?? null;
 }

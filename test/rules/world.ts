@@ -614,7 +614,7 @@ export function parsedAt(candidate: Candidate, detail: Partial<Parsed>): Parsed 
     bytes: BYTES,
     mode: 0o644,
     sha256: digestOf(candidate.path),
-    text: 'A plain line.',
+    text: { read: () => 'A plain line.' },
     readings: [],
     aliasOf: null,
     post: null,
@@ -673,7 +673,7 @@ export function build(facts: Facts, without: Without = {}): Built {
     parsed: parsedAt(candidate, {
       bytes: UNREAD.has(facts.read) ? null : BYTES,
       sha256: UNREAD.has(facts.read) ? null : has ? digestOf('file') : CONTENT,
-      text: silent ? null : TEXTS[facts.scan],
+      text: silent ? null : { read: () => TEXTS[facts.scan] },
       aliasOf: facts.read === 'symlink-alias' ? 'docs/real.md' : null,
       findings: facts.read === 'read' ? [] : [finding(facts.read)],
     }),
@@ -703,7 +703,7 @@ const SCANNED = new Map<string, readonly Finding[]>();
 /** The findings `scanArtifact` gives, kept by all it may depend on; a test holds the keeping against the real call. */
 export function scanOnce(verified: Verified, settings: ScanSettings): Scanned {
   const { parsed, claimed } = verified.bound.evidence;
-  const key = `${parsed.text} ${settings.workLimit} ${claimed?.manifest.class} ${parsed.candidate.kind}`;
+  const key = `${parsed.text?.read()} ${settings.workLimit} ${claimed?.manifest.class} ${parsed.candidate.kind}`;
   let findings = SCANNED.get(key);
   if (findings === undefined) {
     findings = scanArtifact(verified, settings).findings;
