@@ -217,8 +217,6 @@ async function withReader<T>(
 
 function outputOf(session: Session, args: readonly string[]): Promise<Buffer> {
   const child = startGit(session, args);
-  child.stdin.on('error', () => undefined);
-  child.stdin.end();
   return new Promise((done, fail) => {
     const parts: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => parts.push(part));

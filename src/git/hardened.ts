@@ -1,7 +1,8 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, relative, sep } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { isShallow } from './head.ts';
 import type { Repository } from './repository.ts';
 import { readSmall } from './small-file.ts';
@@ -43,9 +44,15 @@ export class GitFault extends Error {
 export interface Session {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Aborts when the time is up. */
-  readonly signal: AbortSignal;
+  /** What runs in it; killed when the time is up and when the work is done. */
+  readonly running: Set<{ kill(signal: 'SIGKILL'): unknown }>;
+  /** Whether the time is up: what is started then is killed at once. */
+  isOver: boolean;
 }
+
+/** A git process that reads nothing, and one that is told what to do. */
+export type Git = ChildProcessByStdio<null, Readable, null>;
+export type GitWithInput = ChildProcessByStdio<Writable, Readable, null>;
 
 /** What a stand-in is set up with besides config and objects. */
 export interface StandIn {
@@ -67,28 +74,41 @@ export async function withStandIn<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const folder = build(repo, standIn);
-  const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(), standIn.timeout);
+  const session: Session = { folder, env: standInEnvironment(repo, folder), running: new Set(), isOver: false };
+  const stop = (): void => {
+    session.isOver = true;
+    for (const one of session.running) one.kill('SIGKILL');
+  };
+  const timer = setTimeout(stop, standIn.timeout);
   try {
-    return await work({ folder, env: standInEnvironment(repo, folder), signal: stop.signal });
+    return await work(session);
   } finally {
     clearTimeout(timer);
-    stop.abort();
+    stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Starts git in a stand-in. Errors of the process arrive as events of the child; it is killed when the session's time is up. */
-export function startGit(session: Session, args: readonly string[]): ChildProcessWithoutNullStreams {
+/** Starts git in a stand-in. Errors of the process arrive as events of the child; when the session's time is up it is killed, and closes without a status. */
+export function startGit(session: Session, args: readonly string[]): Git {
+  return start(session, args, 'ignore') as Git;
+}
+
+/** The same with a stdin to write to. */
+export function startGitWithInput(session: Session, args: readonly string[]): GitWithInput {
+  return start(session, args, 'pipe') as GitWithInput;
+}
+
+function start(session: Session, args: readonly string[], stdin: 'ignore' | 'pipe'): Git | GitWithInput {
   const child = spawn('git', ['--no-pager', ...args], {
     cwd: session.folder,
     env: { ...session.env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    signal: session.signal,
-    killSignal: 'SIGKILL',
+    stdio: [stdin, 'pipe', 'ignore'],
     windowsHide: true,
-  });
-  child.stderr.resume();
+  }) as Git | GitWithInput;
+  session.running.add(child);
+  child.once('close', () => session.running.delete(child));
+  if (session.isOver) child.kill('SIGKILL');
   return child;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { GitFault, type Session, startGit } from './hardened.ts';
+import { GitFault, type Session, startGitWithInput } from './hardened.ts';
 import { isObjectId } from './head.ts';
 import type { Repository } from './repository.ts';
 
@@ -44,7 +44,7 @@ const LONGEST_HEADER = 256;
 
 /** Opens a reader. Reads throw GitFault where the process fails or its time is up; the caller closes it. */
 export function openObjects(repo: Repository, session: Session): ObjectReader {
-  const child = startGit(session, ['cat-file', '--batch']);
+  const child = startGitWithInput(session, ['cat-file', '--batch']);
   let round: Round | null = null;
   let fault: GitFault | null = null;
   let pending: Pending | null = null;

@@ -28,8 +28,6 @@ export async function parentsOf(repo: Repository, commit: string): Promise<reado
 export async function mergeBase(repo: Repository, one: string, other: string): Promise<string | null> {
   return withStandIn(repo, { head: one, refs: NO_REFS, timeout: TIMEOUT }, async (session) => {
     const child = startGit(session, ['merge-base', one, other]);
-    child.stdin.on('error', () => undefined);
-    child.stdin.end();
     return new Promise<string | null>((done, fail) => {
       let output = '';
       child.stdout.on('data', (part: Buffer) => {

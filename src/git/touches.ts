@@ -41,8 +41,6 @@ export function findTouches(session: Session, head: string, paths: ReadonlySet<s
     '--',
     ...(paths.size <= MAX_PATHSPECS ? paths : []),
   ]);
-  child.stdin.on('error', () => undefined);
-  child.stdin.end();
   const timer = setTimeout(() => child.kill('SIGKILL'), SEARCH_TIME);
   return new Promise((done, fail) => {
     const commits = new Map<string, string>();
@@ -86,7 +84,7 @@ export function findTouches(session: Session, head: string, paths: ReadonlySet<s
       if (missing.size === 0) child.kill('SIGKILL');
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
-      fault = error.name === 'AbortError' ? null : new GitFault(`git could not run: ${error.code ?? error.name}`);
+      fault = new GitFault(`git could not run: ${error.code ?? error.name}`);
     });
     child.on('close', (status) => {
       clearTimeout(timer);

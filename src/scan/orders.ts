@@ -6,6 +6,8 @@ const ORDER_VERBS = new Set(
     ' ',
   ),
 );
+const STOP = /[.!?][)"'*_]{0,3}\s/g;
+const OPENERS = new Set(['do', "don't", 'don\u2019t', 'please']);
 // A negated or universal opener is an order whatever follows.
 const DEONTIC =
   /\b(?:MUST|SHALL|SHOULD|REQUIRED|NEVER|ALWAYS|MAY NOT|NOT RECOMMENDED|RECOMMENDED)\b|\b(?:must(?: not)?|shall(?: not)?|should(?: not| never| always)?|(?:is|are) (?:required|expected|forbidden|prohibited|not allowed|not permitted) to|(?:is|are) (?:forbidden|prohibited|mandatory|not permitted)|needs? to be|has to be|have to be|you (?:have|need) to|may not|may only|violates?)\b(?! have\b)/;
@@ -32,8 +34,9 @@ export function standingOrders(text: string, structure: () => Structure): readon
 function orderIn(line: string, base: number): readonly number[] | null {
   // Parts longer than a sentence are looked at in part only: this rule is a note, not a gate.
   for (let from = 0; from < line.length; ) {
-    const stop = line.slice(from).search(/[.!?][)"'*_]{0,3}\s/);
-    const to = stop < 0 ? line.length : from + stop + 1;
+    STOP.lastIndex = from;
+    const stop = STOP.exec(line);
+    const to = stop === null ? line.length : stop.index + 1;
     const sentence = line.slice(from, to).slice(0, 400);
     if (isOrder(sentence, from === 0)) {
       const lead = sentence.length - sentence.trimStart().length;
@@ -44,9 +47,17 @@ function orderIn(line: string, base: number): readonly number[] | null {
   return null;
 }
 
+/** What stands before the first word: list marks, numbers, boxes, emphasis. */
+const LEAD = /^[\s>*_#+-]{0,20}(?:\d{1,3}[.)]\s{1,4})?(?:\[[ x]\]\s{1,4})?[*_~]{0,3}/;
+const WORD = /^[^\s*_,:]{0,40}/;
+
 function isOrder(sentence: string, opensLine: boolean): boolean {
+  // Most sentences are told by these two; what stands in code and quotes is taken out only of the rest.
+  const begins = (WORD.exec(sentence.replace(LEAD, ''))?.[0] ?? '').toLowerCase();
+  const opens = ORDER_VERBS.has(begins) || OPENERS.has(begins);
+  if (!opens && !DEONTIC.test(sentence)) return false;
   const plain = sentence.replace(/`[^`]{0,200}`/g, 'x').replace(/"[^"]{0,200}"|\u201c[^\u201d]{0,200}\u201d/g, 'x');
-  const body = plain.replace(/^[\s>*_#+-]{0,20}(?:\d{1,3}[.)]\s{1,4})?(?:\[[ x]\]\s{1,4})?[*_~]{0,3}/, '');
+  const body = plain.replace(LEAD, '');
   const words = body.split(/[\s*_,:]{1,4}/, 3);
   if (DEONTIC.test(body) && !PAST.test(body) && !REPORTED.test(body)) return true;
   const first = (words[0] ?? '').toLowerCase();
