@@ -82,7 +82,7 @@ describe('boards', () => {
   it('blank lines, CRLF and a leading byte order mark are no lines of their own', () => {
     const { lines, findings } = board(['\ufeff{"a": 1}\r', '', '\r', '  ', '{"b": 2}\r']);
     expect(findings).toEqual([]);
-    expect(lines.map((one) => [one.line, one.text])).toEqual([
+    expect(lines.map((one) => [one.line, one.text?.read()])).toEqual([
       [1, '{"a": 1}'],
       [5, '{"b": 2}'],
     ]);

@@ -304,7 +304,7 @@ describe('sidecars that cannot be read', () => {
   it.each(sidecars)('%s (%s)', async (_name, kind, text, why, line) => {
     const path = `A.md.manifest.${kind}`;
     const { readings, text: file } = await parseFile(BODY, 'A.md', { [path]: text });
-    expect(file).toBe(BODY);
+    expect(file?.read()).toBe(BODY);
     expect(readings).toHaveLength(1);
     expect(readings[0]?.claimed).toBeNull();
     expect(readings[0]?.sidecar?.path).toBe(path);
