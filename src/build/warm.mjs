@@ -1,7 +1,7 @@
 // Keeps what V8 compiled while it judged a small governed workspace, so that the command starts without compiling it again.
 // Call: warm.mjs FOLDER, the folder of a finished build. Runs in a process of its own: the command may run once in one.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -33,6 +33,9 @@ function prepare() {
     run(['write', name, '--class', cls, '--expires', '7d', ...signer], PAGE);
   run(['approve', 'AGENTS.md', '--yes', ...signer], '');
   for (let i = 0; i < 8; i += 1) writeFileSync(join(root, '.claude', 'rules', `rule-${i}.md`), `${PAGE}${i}\n`);
+  // One manifest in a spelling that needs the YAML parser.
+  const handoff = readFileSync(join(root, 'NEXT_AGENT_INIT.md'), 'utf8');
+  writeFileSync(join(root, 'HANDOFF.md'), handoff.replace('context_manifest:', '"context_manifest":'));
   run(['load', '--format', 'none'], '');
 }
 

@@ -2,6 +2,7 @@ import { lstatSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { escapePath } from '../model/escaped.ts';
 import { type Instant, instantFromIso, isoOf } from '../model/instant.ts';
+import { readPlainSettings } from '../parse/plain-settings.ts';
 import { parseStrictYaml } from '../parse/strict-yaml.ts';
 
 /** What this machine holds against a workspace: who its root is, and how far its history has come. */
@@ -116,6 +117,9 @@ async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead
   } catch {
     return { fault: `${named} cannot be read` };
   }
+  const plain = readPlainSettings(text);
+  const short = plain === undefined ? null : toFile(plain.value, from);
+  if (short !== null) return short;
   const read = await parseStrictYaml(text, 1, LIMITS);
   if ('fault' in read) return { fault: `${named}, line ${read.line}: ${read.fault}` };
   return toFile(read.value, from) ?? { fault: `${named} is not a pins file of version 1` };

@@ -9,6 +9,7 @@ import type { Policy } from '../model/policy.ts';
 import type { PrincipalEntry } from '../model/principal.ts';
 import { isBelow, RANKS, type Rank } from '../model/rank.ts';
 import { PRINCIPAL_NAME, type Role, toRole } from '../model/role.ts';
+import { readPlainSettings } from '../parse/plain-settings.ts';
 import { parseStrictYaml, type YamlLimits } from '../parse/strict-yaml.ts';
 import { DEFAULT_POLICY } from './defaults.ts';
 import { type PolicyFault, placeOf, shapeFault, yamlFault } from './settings-fault.ts';
@@ -101,6 +102,10 @@ type Shape = z.infer<typeof Shape>;
 export async function parsePolicyFile(
   text: string,
 ): Promise<{ readonly policy: Policy } | { readonly fault: PolicyFault }> {
+  const plain = readPlainSettings(text);
+  const short = plain === undefined ? null : Shape.safeParse(plain.value);
+  if (short?.success === true && rules(short.data) === null) return { policy: toPolicy(short.data) };
+  // Only the parser knows where a fault lies.
   const read = await parseStrictYaml(text, 1, SETTINGS_LIMITS);
   if ('fault' in read) return { fault: yamlFault(read) };
   const shaped = Shape.safeParse(read.value);
