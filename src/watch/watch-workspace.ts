@@ -129,13 +129,13 @@ class Watch {
   }
 
   async run(): Promise<0 | 1 | 4> {
-    const beat = setInterval(() => this.beat(), BEAT_MS);
+    const beat = setInterval(() => this.tryBeat(), BEAT_MS);
     let last = 0;
     try {
       for (;;) {
         this.awake = false;
         await this.round();
-        if (this.ready && this.options.once) break;
+        if (this.options.once && (this.ready || this.standing === null)) break;
         // What happened meanwhile is heard only now.
         await nextTurn();
         if (this.stopping && (this.pending.since === null || ++last > MAX_LAST)) break;
@@ -307,6 +307,15 @@ class Watch {
     return [...judgement.findings, ...done.findings].map(toFinding);
   }
 
+  /** A fault in looking is one in judging: the next judgement tells it, or finds that it is over. */
+  private tryBeat(): void {
+    try {
+      this.beat();
+    } catch {
+      this.wake();
+    }
+  }
+
   /** Once a second: what no event tells of. */
   private beat(): void {
     const { opened } = this;
@@ -316,7 +325,7 @@ class Watch {
     if (Math.abs(clock - this.clock) > JUMP_MS) this.wake();
     this.clock = clock;
     if (opened === null ? this.canOpen() : isOther(place, opened)) this.notice({ names: true, dependencies: false });
-    if (this.ready && this.standing === null) this.wake();
+    if (opened !== null && this.standing === null) this.wake();
     if (now >= this.everyDue) {
       this.everyDue = now + this.options.everyMs;
       this.pending.all = true;
