@@ -1,6 +1,7 @@
 import { type Enacted, enact } from '../enact.ts';
 import type { Judgement, Request } from '../gate.ts';
 import type { Judged } from '../model/stages.ts';
+import { shown } from './to-event.ts';
 import { keyOf } from './told.ts';
 
 /** A file is moved once nothing has changed for so long: who writes in several steps is not cut off in the middle, ms. */
@@ -60,7 +61,9 @@ export async function act(
   if (artifacts.length === 0 && set === acting.recordedSet) return { quarantine: [], findings: [], dueAt };
   const enacted = await enact({ ...judgement, artifacts }, request, acting.actor);
   acting.recordedSet = set;
-  for (const one of due) acting.acted.set(pathOf(one), digestOf(one));
+  // What was moved and lies there again is moved again.
+  const moved = new Set(enacted.quarantine.filter((one) => one.moved).map((one) => one.path));
+  for (const one of due) if (!moved.has(shown(pathOf(one)))) acting.acted.set(pathOf(one), digestOf(one));
   return { ...enacted, dueAt };
 }
 

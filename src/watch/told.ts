@@ -1,8 +1,5 @@
 import type { Judgement } from '../gate.ts';
-import { escapeText } from '../model/escaped.ts';
 import type { Judged } from '../model/stages.ts';
-import { reasonOf } from '../report/verdicts-text.ts';
-import type { RemovedEvent, VerdictEvent } from './event.ts';
 
 /** What was last told of one artifact. */
 export interface Told {
@@ -47,43 +44,7 @@ function verdictOf(one: Judged): string {
   ]);
 }
 
+/** What one artifact is told by: its path, or the line of a board. */
 export function keyOf(path: string, line: number | null): string {
   return line === null ? path : `${path}\0${line}`;
-}
-
-export function toVerdictEvent(one: Judged, at: number, ms: number): VerdictEvent {
-  const { parsed } = one.evidence;
-  return {
-    event: 'verdict',
-    at,
-    path: shown(parsed.candidate.path),
-    rank: one.rank,
-    codes: codesOf(one),
-    ms,
-    line: parsed.line,
-    digest: digestOf(one),
-    class: one.class,
-    disposition: one.disposition,
-    unchecked: one.unchecked,
-    reason: reasonOf(one)?.message ?? null,
-  };
-}
-
-/** `codes` of the findings about the workspace that name the file: where it must be, `binding-missing`. */
-export function toRemovedEvent({ path, line }: Told, { at, findings }: Judgement, ms: number): RemovedEvent {
-  const codes = findings.filter((one) => one.file === path).map((one) => one.code);
-  return { event: 'removed', at, path: shown(path), rank: null, codes: [...new Set(codes)], ms, line };
-}
-
-export function codesOf(one: Judged): readonly string[] {
-  return [...new Set(one.findings.map((found) => found.code))];
-}
-
-export function digestOf({ evidence }: Judged): string | null {
-  return evidence.parsed.sha256 === null ? null : `sha256:${evidence.parsed.sha256}`;
-}
-
-/** A path for other tools: escaped, never cut, as in `check --format json`. */
-export function shown(path: string): string {
-  return escapeText(path, Number.POSITIVE_INFINITY);
 }

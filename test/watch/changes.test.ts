@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Workspace } from '../support/workspace.ts';
-import { checkedRanks, digestOf, Watched } from './given.ts';
+import { agrees, digestOf, Watched } from './given.ts';
 
 let space: Workspace;
 let watched: Watched;
@@ -29,11 +29,6 @@ const at = (path: string): string => join(space.root, path);
 async function start(...args: readonly string[]): Promise<void> {
   watched = new Watched(space, { args });
   await watched.ready();
-}
-
-/** Everything told so far adds up to what `check` says now. */
-function expectSameAsCheck(): void {
-  expect([...watched.ranks()].sort()).toEqual([...checkedRanks(space)].sort());
 }
 
 describe('watch, ungoverned', () => {
@@ -164,7 +159,7 @@ describe('watch, ungoverned', () => {
       () => appendFileSync(at('one/three/AGENTS.md'), 'more\n'),
       (one) => one.event === 'verdict' && one.path === 'one/three/AGENTS.md',
     );
-    expectSameAsCheck();
+    await agrees(watched, space);
   });
 
   it('judges a link again that leads elsewhere, and the text behind it', async () => {
@@ -199,8 +194,7 @@ describe('watch, ungoverned', () => {
       (one) => one.path === 'real/AGENTS.md' && one.event === 'verdict',
     );
     expect(told.rank).toBe('reference');
-    await watched.stop();
-    expectSameAsCheck();
+    await agrees(watched, space);
   });
 
   it('tells lines of a board one by one', async () => {
@@ -224,7 +218,7 @@ describe('watch, ungoverned', () => {
     for (let i = 0; i < 1_000; i += 1) space.put(`.claude/rules/r${i}.md`, `rule ${i}\n`);
     for (let i = 0; i < 1_000; i += 1)
       await watched.until(`r${i}`, (one) => one.event === 'verdict' && one.path === `.claude/rules/r${i}.md`);
-    expectSameAsCheck();
+    await agrees(watched, space);
   });
 
   it('judges the last state of a file written in parts', async () => {

@@ -138,8 +138,20 @@ export class Watched {
   }
 }
 
+/** Waits until all that was told adds up to what `check` says; throws where it never does. */
+export async function agrees(watched: Watched, space: Workspace): Promise<void> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const told = [...watched.ranks()].sort();
+    const checked = [...checkedRanks(space)].sort();
+    if (JSON.stringify(told) === JSON.stringify(checked)) return;
+    if (Date.now() > end) throw new Error(`told: ${JSON.stringify(told)}\ncheck: ${JSON.stringify(checked)}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
 /** What `check` says now, in the form of `ranks()`. */
-export function checkedRanks(space: Workspace): ReadonlyMap<string, string> {
+function checkedRanks(space: Workspace): ReadonlyMap<string, string> {
   return new Map(
     space.check().artifacts.map((one) => [one.line === null ? one.path : `${one.path}:${one.line}`, one.rank]),
   );
