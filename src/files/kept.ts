@@ -94,8 +94,9 @@ export class Kept {
     if (!this.still(folder)) return list();
     const known = this.listings.get(folder);
     if (known !== undefined) return known;
+    const old = isOlder(`${this.root}/${folder}`);
     const names = list();
-    if (typeof names !== 'string') this.listings.set(folder, names);
+    if (old && typeof names !== 'string') this.listings.set(folder, names);
     return names;
   }
 
@@ -132,6 +133,16 @@ export class Kept {
     const real = this.isReal(dirname(folder)) && isFolder(folder);
     this.folders.set(folder, real);
     return real;
+  }
+}
+
+/** Whether no name came to a folder or left it lately: one that is being filled is listed again. */
+function isOlder(folder: string): boolean {
+  try {
+    const { mtimeMs, ctimeMs } = lstatSync(folder);
+    return Math.max(mtimeMs, ctimeMs) < Date.now() - YOUNG_MS;
+  } catch {
+    return false;
   }
 }
 

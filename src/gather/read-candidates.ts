@@ -90,7 +90,8 @@ function readBoardOrKept(input: ReadInput, candidate: Candidate): ReturnType<typ
 
 /** All that reading asks of a candidate, and the limit it is read under. */
 function keyOf(what: string, { path, kind, nested, confusableWith, outside }: Candidate, fileBytes: number): string {
-  return JSON.stringify([what, path, kind, nested, confusableWith, outside, fileBytes]);
+  // No path holds a NUL.
+  return `${what}\0${path}\0${kind}\0${nested}\0${confusableWith}\0${outside}\0${fileBytes}`;
 }
 
 async function readFile(input: ReadInput, candidate: Candidate): Promise<Parsed> {

@@ -25,6 +25,8 @@ export interface Noticed {
 export interface Following {
   /** Watches every folder that is there and not watched yet, each before its names are listed. Throws WatchLimit. */
   cover(): void;
+  /** Whether the last `cover` met a folder it could not watch, so that the next one has to try again. */
+  isPartial(): boolean;
   /** Drops every watch; the next `cover` begins anew. */
   renew(): void;
   /** Folders of dependencies found, workspace-relative, sorted: watched themselves, and nothing below them. */
@@ -53,6 +55,7 @@ export function followFolders(
 ): Following {
   const watched = new Map<string, Watched>();
   let dependencies: readonly string[] = [];
+  let partial = false;
 
   const drop = (folder: string): void => {
     // A folder is always watched before what lies in it.
@@ -97,10 +100,12 @@ export function followFolders(
       const code = (error as NodeJS.ErrnoException).code ?? '';
       if (SPENT.has(code)) throw new WatchLimit(code, watched.size);
       // Gone, or not ours to list: the search says so where it matters, and the next cover tries again.
+      partial = true;
     }
   };
   const cover = (): void => {
     const seen = new Set<string>();
+    partial = false;
     const found: string[] = [];
     const pending = [''];
     for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -117,7 +122,7 @@ export function followFolders(
     for (const folder of [...watched.keys()]) if (!seen.has(folder)) drop(folder);
     dependencies = found.sort();
   };
-  return { cover, renew: dropAll, dependencies: () => dependencies, close: dropAll };
+  return { cover, isPartial: () => partial, renew: dropAll, dependencies: () => dependencies, close: dropAll };
 }
 
 function foldersIn(folder: string, watches: number): readonly string[] {

@@ -23,12 +23,14 @@ export interface Beating {
   isTroubled(): boolean;
 }
 
+/** What a timer stands for: something runs out, a file is due to be moved, a tree of dependencies has come to rest. */
+type Reason = 'expiry' | 'due' | 'tree';
+
 /** Asks for judgements where no event does: what runs out, a clock that was set, what lies outside, the period. */
 export class Heartbeat {
   private readonly beating: Beating;
   private readonly beats: NodeJS.Timeout;
-  /** One for what runs out, one for what is due to be moved. */
-  private readonly timers = new Map<'expiry' | 'due', NodeJS.Timeout>();
+  private readonly timers = new Map<Reason, NodeJS.Timeout>();
   private next: Instant | null = null;
   private everyDue: number;
   private pollDue = 0;
@@ -55,7 +57,7 @@ export class Heartbeat {
   }
 
   /** Asks for a judgement in so many ms. */
-  wakeIn(what: 'expiry' | 'due', ms: number): void {
+  wakeIn(what: Reason, ms: number): void {
     clearTimeout(this.timers.get(what));
     this.timers.set(
       what,

@@ -2,6 +2,8 @@
 export interface Pending {
   /** When the first change was noticed, on the clock of `performance.now()`; null where none was. */
   since: number | null;
+  /** How many changes were told. */
+  count: number;
   /** Names came or went, so folders may have. */
   names: boolean;
   /** A tree of dependencies may be another. */
@@ -13,5 +15,5 @@ export interface Pending {
 }
 
 export function nothing(): Pending {
-  return { since: null, names: false, dependencies: false, all: false, faults: [] };
+  return { since: null, count: 0, names: false, dependencies: false, all: false, faults: [] };
 }

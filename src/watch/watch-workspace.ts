@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { settleLeftovers, stateFault } from '../enact.ts';
 import { type Judgement, judge, type Request } from '../gate.ts';
 import { findRepository } from '../git/repository.ts';
@@ -13,7 +13,7 @@ import { type Acting, act } from './act.ts';
 import type { WatchEvent } from './event.ts';
 import { type Noticed, WatchLimit } from './follow-folders.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { lookOutside } from './look-outside.ts';
+import { filesApart, lookOutside } from './look-outside.ts';
 import { nextInstant } from './next-instant.ts';
 import { isOther, type Opened, openPlace } from './open-place.ts';
 import { nothing, type Pending } from './pending.ts';
@@ -28,6 +28,15 @@ import {
 } from './to-event.ts';
 import { compare, type Told } from './told.ts';
 
+/** So many changes at once may have overrun the system's queue, and then what it dropped may have been about folders. */
+const FLOOD = 1_000;
+/** Judgements without news after which changes that concern nothing are waited for, and how long at most, ms. */
+const PATIENT_AFTER = 3;
+const PATIENCE_MS = 250;
+/** Judgements further apart are not in a row, ms. */
+const LULL_MS = 1_000;
+/** A tree of dependencies has come to rest so long after the last it told, ms. */
+const TREE_MS = 3_000;
 /** Judgements before `ready`, and after it was told to end, while files keep changing. */
 const MAX_CATCHING_UP = 5;
 
@@ -90,6 +99,12 @@ class Watch {
   private noticedAt = performance.now();
   private hosts: readonly string[] | null = null;
   private look = '';
+  /** Files that may change without their folder telling. */
+  private apart: readonly string[] = [];
+  /** How long the last judgement took, ms, and how many in a row had no news. */
+  private took = 0;
+  private endedAt = 0;
+  private quiet = 0;
 
   constructor(options: WatchOptions, tell: (event: WatchEvent) => void | Promise<void>) {
     this.options = options;
@@ -100,7 +115,7 @@ class Watch {
     this.heart = new Heartbeat({
       everyMs,
       pollMs,
-      look: () => this.opened !== null && this.lookAt(this.opened) !== this.look,
+      look: () => this.looksOther(),
       isTroubled: () => this.isTroubled(),
       wake: (all) => {
         this.pending.all ||= all;
@@ -168,20 +183,25 @@ class Watch {
       if (error instanceof WatchLimit) throw error;
       await this.fail(textOf(error), 'Run: writ check. It is tried again every second.', null);
     }
-    this.heart.looked(performance.now() - began);
+    if (began - this.endedAt > LULL_MS) this.quiet = 0;
+    this.endedAt = performance.now();
+    this.took = this.endedAt - began;
+    this.heart.looked(this.took);
   }
 
   /** Takes what was noticed as the reason of the judgement that follows. */
   private async takeUp(opened: Opened): Promise<void> {
-    const { names, dependencies, all, faults } = this.pending;
+    const { names, dependencies, all, faults, count } = this.pending;
+    const { following } = opened;
+    const flooded = count > FLOOD;
     this.pending = { ...nothing(), faults };
     if (all) {
       opened.kept.forget();
-      opened.following?.renew();
       this.acting?.acted.clear();
     }
-    if (dependencies) opened.kept.relist();
-    if (names || all) opened.following?.cover();
+    if (all || flooded) following?.renew();
+    if (dependencies || flooded) opened.kept.relist();
+    if (names || all || flooded || following?.isPartial()) following?.cover();
     if ((all || !this.started) && this.acting !== null && !this.options.observe)
       for (const left of settleLeftovers(this.request(opened)))
         await this.tell(toErrorEvent(`Left over in quarantine/: ${left}`, 'Look at it: writ quarantine list', null));
@@ -190,12 +210,11 @@ class Watch {
   private async judge(opened: Opened): Promise<{ readonly request: Request; readonly judgement: Judgement }> {
     const base = this.request(opened);
     const request = this.acting === null ? base : { ...base, stateFault: await stateFault(base) };
-    // Taken before the judgement, so that what changes during it shows at the next beat.
-    this.look = this.lookAt(opened);
     opened.kept.begin();
     const judgement = await judge(request);
     opened.kept.end();
     this.hosts = judgement.set.policy.hosts;
+    this.apart = filesApart(judgement, opened.path);
     this.heart.expect(nextInstant(judgement));
     return { request, judgement };
   }
@@ -224,6 +243,7 @@ class Watch {
       if (!this.held.delete(one.path) || event.codes.length > 0) await this.tell(event);
     }
     this.told = changes.told;
+    this.quiet = changes.verdicts.length + changes.removed.length > 0 ? 0 : this.quiet + 1;
     const found = [...judgement.findings, ...(await this.actOn(judgement, changes.verdicts, request, ms))];
     this.standing = exitOf({ ...judgement, findings: found }, false);
     const told = JSON.stringify(found.map(({ code, file }) => [code, file ?? null]));
@@ -273,9 +293,14 @@ class Watch {
     return this.standing === null || isOther(place, opened);
   }
 
-  private lookAt({ path }: Opened): string {
+  /** Whether something outside is another than at the last look. The judgement that is asked for then sees at least this. */
+  private looksOther(): boolean {
+    if (this.opened === null) return false;
     const { places, state } = this.options;
-    return lookOutside({ root: path, places, state, hosts: this.hosts });
+    const seen = lookOutside({ root: this.opened.path, places, state, hosts: this.hosts, files: this.apart });
+    const other = seen !== this.look;
+    this.look = seen;
+    return other;
   }
 
   private open(): boolean {
@@ -286,12 +311,14 @@ class Watch {
     };
     this.opened = openPlace(place, pollMs === null ? tell : null);
     this.pending.names = true;
+    this.looksOther();
     return this.opened !== null;
   }
 
   private close(): void {
     this.opened?.following?.close();
     this.opened = null;
+    this.apart = [];
   }
 
   /** The root is gone: nothing that was told of it holds any more. */
@@ -319,8 +346,11 @@ class Watch {
     const { pending } = this;
     this.noticedAt = performance.now();
     pending.since ??= this.noticedAt;
+    pending.count += 1;
     pending.names ||= names;
     pending.dependencies ||= dependencies;
+    // Only the top of such a tree tells: what is filled below it is judged again once it is quiet.
+    if (dependencies) this.heart.wakeIn('tree', TREE_MS);
     this.wake();
   }
 
@@ -340,6 +370,8 @@ class Watch {
       this.wakeUp = resolve;
     });
     this.wakeUp = null;
+    // A build that writes thousands of files that concern nobody must not keep a processor busy.
+    if (this.quiet > PATIENT_AFTER) await pause(Math.min(PATIENCE_MS, this.took * (this.quiet - PATIENT_AFTER)));
     // All that the system has to tell at this moment is one change.
     await nextTurn();
   }

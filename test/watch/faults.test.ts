@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   renameSync,
   rmSync,
@@ -223,6 +224,52 @@ process.stdout.write = function (text, ...rest) { if (!done) { done = true; fs.w
     });
     await watched.until('the change', (one) => one.path === 'AGENTS.md' && one.digest === digestOf(POISON));
     expect(await watched.stop()).toBe(1);
+  });
+});
+
+describe('what no folder tells', () => {
+  it('notices a write by a hard link elsewhere, and behind a link into .git', async () => {
+    space.put('AGENTS.md', 'honest\n');
+    linkSync(at('AGENTS.md'), join(space.base, 'elsewhere.md'));
+    space.put('.git/info/x.md', 'honest\n');
+    symlinkSync('.git/info/x.md', at('CLAUDE.md'));
+    await start();
+    await watched.verdict('AGENTS.md', 'quarantined', () => appendFileSync(join(space.base, 'elsewhere.md'), POISON));
+    await watched.verdict('CLAUDE.md', 'quarantined', () => appendFileSync(at('.git/info/x.md'), POISON));
+  });
+
+  it('watches a folder later that it could not watch at first', async () => {
+    await start({
+      env: preloaded(`const fs = require('node:fs'); const real = fs.watch; let refused = 0;
+fs.watch = (path, ...args) => { if (String(path).endsWith('/sub') && refused++ === 0) throw Object.assign(new Error('no'), { code: 'EACCES' }); return real(path, ...args); };
+require('node:module').syncBuiltinESMExports();`),
+    });
+    await watched.verdict('sub/AGENTS.md', 'reference', () => space.put('sub/AGENTS.md', 'text\n'));
+    appendFileSync(at('sub/AGENTS.md'), 'unheard\n');
+    await watched.verdict('CLAUDE.md', 'reference', () => space.put('CLAUDE.md', 'text\n'));
+    await watched.verdict('sub/AGENTS.md', 'quarantined', () => appendFileSync(at('sub/AGENTS.md'), POISON));
+  });
+
+  it('hears what matters through a flood of what does not', async () => {
+    await start();
+    let flooding = true;
+    const flood = (async () => {
+      for (let i = 0; flooding; i += 1) {
+        for (let j = 0; j < 50; j += 1) space.put(`dist/${j}/out.js`, String(i));
+        await pause(5);
+      }
+    })();
+    for (let i = 0; i < 5; i += 1) {
+      await watched.after(
+        'the verdict',
+        () => space.put('AGENTS.md', `text ${i}\n`),
+        (one) => one.event === 'verdict' && one.path === 'AGENTS.md' && one.digest === digestOf(`text ${i}\n`),
+      );
+      await pause(300);
+    }
+    flooding = false;
+    await flood;
+    expect(await watched.stop()).toBe(0);
   });
 });
 
