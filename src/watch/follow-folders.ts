@@ -46,7 +46,8 @@ const LOCK =
 /**
  * Watches the folders of a workspace, not its files: one watch a folder tells of every write, name and link in it. What is told only
  * wakes the judge, who reads the truth from disk, so an event lost in a full queue costs nothing: it was lost before those told, and they
- * are judged after. A folder is watched before it is listed; so what appears in it is either listed or told.
+ * are judged after. (chokidar 5 does neither: it drops a second write within 50 ms, and lists a folder before it watches it, so that
+ * what comes in between is never told.) A folder is watched before it is listed; so what appears in it is either listed or told.
  */
 export function followFolders(
   root: string,

@@ -122,6 +122,18 @@ export class Watched {
     return ranks;
   }
 
+  /** The last verdict told of each artifact: rank, codes and digest. */
+  verdicts(): ReadonlyMap<string, string> {
+    const verdicts = new Map<string, string>();
+    for (const one of this.told) {
+      if (one.path === '.') continue;
+      const key = one.line ? `${one.path}:${one.line}` : one.path;
+      if (one.event === 'verdict') verdicts.set(key, JSON.stringify([one.rank, one.codes, one.digest]));
+      if (one.event === 'removed' || one.event === 'quarantined') verdicts.delete(key);
+    }
+    return verdicts;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.child.kill(name);
   }
@@ -142,18 +154,27 @@ export class Watched {
 export async function agrees(watched: Watched, space: Workspace): Promise<void> {
   const end = Date.now() + PATIENCE;
   for (;;) {
-    const told = [...watched.ranks()].sort();
-    const checked = [...checkedRanks(space)].sort();
+    const told = [...watched.verdicts()].sort();
+    const checked = [...checkedVerdicts(space)].sort();
     if (JSON.stringify(told) === JSON.stringify(checked)) return;
     if (Date.now() > end) throw new Error(`told: ${JSON.stringify(told)}\ncheck: ${JSON.stringify(checked)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 
-/** What `check` says now, in the form of `ranks()`. */
-function checkedRanks(space: Workspace): ReadonlyMap<string, string> {
+/** What `check` says now, in the form of `verdicts()`. */
+function checkedVerdicts(space: Workspace): ReadonlyMap<string, string> {
   return new Map(
-    space.check().artifacts.map((one) => [one.line === null ? one.path : `${one.path}:${one.line}`, one.rank]),
+    space
+      .check()
+      .artifacts.map((one) => [
+        one.line === null ? one.path : `${one.path}:${one.line}`,
+        JSON.stringify([
+          one.rank,
+          [...new Set(one.findings.map((found) => found.code))],
+          (one as unknown as { digest: string | null }).digest,
+        ]),
+      ]),
   );
 }
 
