@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureScan } from './scan-speed.mjs';
+import { measureWatch } from './watch.mjs';
 import { governed, plain, processor, proofsIn } from './workspaces.mjs';
 
 const COMMAND = join(import.meta.dirname, '..', 'dist', 'writ.cjs');
@@ -113,6 +114,9 @@ console.log(last);\n`,
     memoryRow('peak memory, 1,000 files, governed', check(made.root));
   }
   rmSync(join(base, 'governed'), { recursive: true, force: true });
+
+  for (const found of await measureWatch(base, COMMAND, env, Number(process.env.WRIT_BENCH_EVENTS ?? 10_000)))
+    row(found.line, found.figure, found.limit, found.passed, found.note);
 
   const few = plain(base, 2_000, 1_024);
   const many = plain(base, 20_000, 1_024);

@@ -112,11 +112,13 @@ export async function judge(request: Request): Promise<Judgement> {
     prefix: prefixIn(repository, request.standsFor ?? root),
     now,
     imports: read.imports,
+    kept: root.kept,
   });
   const judging = { set, spawns: proofs.spawns, now };
   const scanning = {
     rules: own.rules.length === 0 ? DEFAULT_RULES : [...DEFAULT_RULES, ...own.rules],
     workLimit: set.policy.limits.scanWork,
+    ...(root.kept === undefined ? {} : { again: root.kept.memo.bind(root.kept) }),
   };
   const scanned = evidence.map((one, index) => {
     request.onProgress?.(index + 1, evidence.length);

@@ -15,7 +15,8 @@ const ROWS: readonly (readonly string[])[] = [
   ['gate.ts', 'enact.ts'],
   ['tree'],
   ['report'],
-  ['cli', 'watch', 'hook', 'index.ts'],
+  ['watch'],
+  ['cli', 'hook', 'index.ts'],
 ];
 /** Judging is pure: none of these may reach the machine. */
 const PURE = ['bind', 'verify', 'scan', 'decide', 'model'];

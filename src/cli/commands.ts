@@ -30,6 +30,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./load.ts')).load(call),
   },
   {
+    name: 'watch',
+    summary: 'keep judging as files change',
+    usage: 'writ watch [--quarantine] [--format text|ndjson] [--once-ready] [--every 10m] [--poll] [--observe]',
+    example: 'writ watch --format ndjson',
+    options: { quarantine: bool, format: str, 'once-ready': bool, every: str, poll: bool, observe: bool },
+    positionals: none,
+    run: async (call) => (await import('./watch.ts')).watch(call),
+  },
+  {
     name: 'explain',
     summary: 'why a file ranks as it does, or what a code means',
     usage: 'writ explain PATH[:LINE] | CODE [--format text|json]',

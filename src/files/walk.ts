@@ -48,7 +48,7 @@ export function walk(root: WorkspaceRoot, options: WalkOptions): Walked {
       break;
     }
     folders += 1;
-    const names = namesIn(root, folder);
+    const names = root.kept?.names(folder, () => namesIn(root, folder)) ?? namesIn(root, folder);
     if (typeof names === 'string') {
       incomplete.push({ path: folder, why: names });
       continue;

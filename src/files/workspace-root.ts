@@ -1,10 +1,13 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import type { Kept } from './kept.ts';
 
 /** The folder that is governed. Every workspace-relative path hangs below it. */
 export interface WorkspaceRoot {
   /** Real path: absolute, no links, no trailing separator unless it is the root of the file system. */
   readonly path: string;
+  /** What a face that judges again and again keeps meanwhile; absent everywhere else. */
+  readonly kept?: Kept;
 }
 
 const MAX_HOPS = 40;

@@ -1,3 +1,4 @@
+import type { Kept } from '../files/kept.ts';
 import type { CommitFact } from '../git/batch.ts';
 import type { Repository } from '../git/repository.ts';
 import { finding } from '../model/codes.ts';
@@ -21,6 +22,8 @@ export interface GatherInput {
   /** Path of the workspace within the repository, ending in `/`, or empty. */
   readonly prefix: string;
   readonly now: Instant;
+  /** What a face that judges again and again keeps meanwhile; absent everywhere else. */
+  readonly kept?: Kept | undefined;
   /** Imports by importing path. */
   readonly imports: ReadonlyMap<string, readonly ImportFact[]>;
 }
@@ -95,7 +98,7 @@ function weigher(one: Parsed, { proofs, set, now }: GatherInput): Weigh {
 /** Signed commits, asked of git once for all artifacts whose writer a commit could prove; not at all where no key may sign commits. */
 async function commitProofs(
   settled: readonly Pair[],
-  { set, repository, prefix }: GatherInput,
+  { set, repository, prefix, kept }: GatherInput,
 ): Promise<ReadonlyMap<string, CommitProof>> {
   const proofs = new Map<string, CommitProof>();
   if (!set.intact || repository === null || !set.keys.some((key) => key.namespaces?.includes('git'))) return proofs;
@@ -111,7 +114,16 @@ async function commitProofs(
   const [{ lastCommits }, { headCommit }] = await Promise.all([import('../git/batch.ts'), import('../git/git.ts')]);
   const head = await headCommit(repository);
   if (head === null) return proofs;
-  const { facts } = await lastCommits(repository, head, new Set(wanted.map(({ one }) => prefix + one.candidate.path)));
+  const facts = await askKept(
+    kept,
+    'commits',
+    await historyOf(repository, head),
+    wanted.map(({ one }) => prefix + one.candidate.path),
+    async (paths) => {
+      const found = await lastCommits(repository, head, new Set(paths));
+      return { answers: found.facts, whole: !found.truncated && found.fault === null };
+    },
+  );
   const signers = new Map<string, string | null>();
   for (const { one } of wanted) {
     const fact = facts.get(prefix + one.candidate.path);
@@ -128,6 +140,36 @@ async function commitProofs(
   return proofs;
 }
 
+/** All that answers about the history behind HEAD depend on: the commit, and where a shallow clone cuts it off. Objects never change. */
+async function historyOf(repository: Repository, head: string): Promise<string> {
+  const { shallowStamp } = await import('../git/head.ts');
+  return `${repository.gitDir} ${head} ${shallowStamp(repository)}`;
+}
+
+/** Asks git only what was not asked of the same history before; an answer that may be cut short is not kept. */
+async function askKept<T>(
+  kept: Kept | undefined,
+  what: string,
+  history: string,
+  names: readonly string[],
+  ask: (names: readonly string[]) => Promise<{ readonly answers: ReadonlyMap<string, T>; readonly whole: boolean }>,
+): Promise<ReadonlyMap<string, T>> {
+  const answers = new Map<string, T>();
+  const open = names.filter((name) => {
+    const known = kept?.get<{ readonly answer: T | undefined }>(`${what} ${name}`, history);
+    if (known?.answer !== undefined) answers.set(name, known.answer);
+    return known === undefined;
+  });
+  if (open.length === 0) return answers;
+  const asked = await ask(open);
+  for (const name of open) {
+    const answer = asked.answers.get(name);
+    if (answer !== undefined) answers.set(name, answer);
+    if (asked.whole) kept?.put(`${what} ${name}`, history, { answer });
+  }
+  return answers;
+}
+
 /** The key that signed a commit, never its author field (facts 4.2). */
 function commitSigner(fact: CommitFact): string | null {
   if (fact.signature === null) return null;
@@ -139,14 +181,24 @@ function commitSigner(fact: CommitFact): string | null {
 
 async function sourceCommits(
   settled: readonly Pair[],
-  { set, repository }: GatherInput,
+  { set, repository, kept }: GatherInput,
 ): Promise<ReadonlyMap<string, Evidence['sourceCommit']>> {
   const states = new Map<string, Evidence['sourceCommit']>([['', 'missing']]);
   const named = [...new Set(settled.flatMap(({ settled: found }) => found.claimed?.manifest.sourceCommit ?? []))];
   if (named.length === 0 || !set.intact) return states;
   if (repository === null) return new Map([...states, ...named.map((commit) => [commit, 'unknown'] as const)]);
-  const [{ ancestors }, { isShallow }] = await Promise.all([import('../git/git.ts'), import('../git/head.ts')]);
-  const known = await ancestors(repository, named);
+  const [{ ancestors, headCommit }, { isShallow }] = await Promise.all([
+    import('../git/git.ts'),
+    import('../git/head.ts'),
+  ]);
+  const head = await headCommit(repository);
+  const known =
+    head === null
+      ? new Map<string, true>()
+      : await askKept(kept, 'ancestor', await historyOf(repository, head), named, async (commits) => ({
+          answers: new Map([...(await ancestors(repository, commits))].map((commit) => [commit, true] as const)),
+          whole: true,
+        }));
   const absent = known.size === named.length ? 'unknown' : isShallow(repository) ? 'shallow' : 'unknown';
   for (const commit of named) states.set(commit, known.has(commit) ? 'known' : absent);
   return states;

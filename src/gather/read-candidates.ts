@@ -43,8 +43,8 @@ export async function readCandidates(input: ReadInput): Promise<ReadCandidates> 
   const take = async (candidate: Candidate): Promise<void> => {
     const read =
       candidate.kind === 'board'
-        ? readBoard(input, candidate)
-        : { artifacts: [await readFile(input, candidate)], findings: [] };
+        ? readBoardOrKept(input, candidate)
+        : { artifacts: [await readFileOrKept(input, candidate)], findings: [] };
     findings.push(...read.findings);
     for (const one of read.artifacts) {
       parsed.push(one);
@@ -54,6 +54,44 @@ export async function readCandidates(input: ReadInput): Promise<ReadCandidates> 
   for (const candidate of input.candidates) await take(candidate);
   const imports = await followImports({ root: input.root, home: input.home, place: input.place, byPath, take });
   return { parsed, imports, findings };
+}
+
+/** The artifact as it was read before, while the file and its sidecars are the ones they were. A link is always read: what it leads to has names of its own. */
+async function readFileOrKept(input: ReadInput, candidate: Candidate): Promise<Parsed> {
+  const { kept } = input.root;
+  if (kept === undefined || input.overlay.size > 0) return readFile(input, candidate);
+  const { path } = candidate;
+  const files = candidate.outside
+    ? [path]
+    : [path, ...(input.sidecars.get(path) ?? sidecarsBeside(input.root.path, path))];
+  const key = keyOf('file', candidate, input.fileBytes);
+  const stamp = kept.stampOf(files);
+  const known = kept.get<Parsed>(key, stamp);
+  if (known !== undefined) return { ...known, candidate };
+  const made = await readFile(input, candidate);
+  // Why something could not be read may be over the next moment.
+  const whole =
+    made.bytes !== null && made.readings.every(({ sidecar }) => sidecar === null || sidecar.bytes.length > 0);
+  kept.set(key, files, whole && made.aliasOf === null ? stamp : null, made);
+  return made;
+}
+
+function readBoardOrKept(input: ReadInput, candidate: Candidate): ReturnType<typeof readBoard> {
+  const { kept } = input.root;
+  if (kept === undefined) return readBoard(input, candidate);
+  const key = keyOf('board', candidate, input.fileBytes);
+  const stamp = kept.stampOf([candidate.path]);
+  const known = kept.get<ReturnType<typeof readBoard>>(key, stamp);
+  if (known !== undefined) return { ...known, artifacts: known.artifacts.map((one) => ({ ...one, candidate })) };
+  const made = readBoard(input, candidate);
+  kept.set(key, [candidate.path], made.artifacts.some((one) => one.bytes === null) ? null : stamp, made);
+  return made;
+}
+
+/** All that reading asks of a candidate, and the limit it is read under. */
+function keyOf(what: string, { path, kind, nested, confusableWith, outside }: Candidate, fileBytes: number): string {
+  // No path holds a NUL.
+  return `${what}\0${path}\0${kind}\0${nested}\0${confusableWith}\0${outside}\0${fileBytes}`;
 }
 
 async function readFile(input: ReadInput, candidate: Candidate): Promise<Parsed> {

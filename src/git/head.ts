@@ -41,6 +41,16 @@ export function isShallow(repo: Repository): boolean {
   }
 }
 
+/** What tells one cut of a shallow clone from another; a clone that is whole has none. */
+export function shallowStamp(repo: Repository): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(join(repo.commonDir, 'shallow'));
+    return `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
+  } catch {
+    return 'whole';
+  }
+}
+
 function packedRef(repo: Repository, name: string): Head {
   if (existsSync(join(repo.commonDir, 'reftable'))) return 'unreadable';
   const path = join(repo.commonDir, 'packed-refs');

@@ -82,6 +82,8 @@ export interface PolicySet {
   readonly documents: ReadonlyMap<string, string>;
   /** The user's rule files that the signature covers, as they were signed. */
   readonly ruleFiles: readonly { readonly path: string; readonly text: string }[];
+  /** When the set itself runs out; null where it never does, absent where none stands. */
+  readonly expiresAt?: Instant | null;
   /** Bare hex sha256 of the set's payload, or null. */
   readonly digest: string | null;
   readonly findings: readonly Finding[];

@@ -242,6 +242,7 @@ async function assemble(
       const bytes = files.get(path);
       return bytes ? [{ path, text: Buffer.from(bytes).toString('utf8') }] : [];
     }),
+    expiresAt: predicate.expiresAt,
     digest: set.payloadDigest,
     findings: found,
   };

@@ -45,7 +45,7 @@ export function readStatements<T extends Predicate['type']>(
     );
   for (const name of (names ?? []).slice(0, MAX_FILES)) {
     const file = `${folder}/${name}`;
-    const opened = openOne(root, file, type, workspace);
+    const opened = openOrKept(root, file, type, workspace);
     if (typeof opened === 'string') findings.push(invalid(file, opened));
     else if (!seen.has(opened.payloadDigest)) {
       seen.add(opened.payloadDigest);
@@ -53,6 +53,20 @@ export function readStatements<T extends Predicate['type']>(
     }
   }
   return { statements, findings, whole };
+}
+
+/** What a statement file said before, while it is the file it was: what was verified over its bytes then holds still. */
+function openOrKept(root: WorkspaceRoot, file: string, type: string, workspace: string): Statement | string {
+  const { kept } = root;
+  if (kept === undefined) return openOne(root, file, type, workspace);
+  const key = `statement ${type} ${workspace} ${file}`;
+  const stamp = kept.stampOf([file]);
+  const known = kept.get<Statement>(key, stamp);
+  if (known !== undefined) return known;
+  const opened = openOne(root, file, type, workspace);
+  // Why one could not be read may be over the next moment.
+  kept.set(key, [file], typeof opened === 'string' ? null : stamp, opened);
+  return opened;
 }
 
 function openOne(root: WorkspaceRoot, file: string, type: string, workspace: string): Statement | string {

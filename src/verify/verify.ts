@@ -10,7 +10,7 @@ import type { SpawnIndex } from '../policy/spawn-life.ts';
 import { weighApprovals } from './approval.ts';
 import { checkSupersession } from './supersession.ts';
 
-const SOON_MS = 14 * 86_400_000;
+export const SOON_MS = 14 * 86_400_000;
 
 export interface Verifying {
   readonly set: PolicySet;
