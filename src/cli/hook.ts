@@ -11,7 +11,7 @@ import { BEFORE, HOOK, hookPlace, hookScript, installHook, managersOf, uninstall
 import { type Call, CannotError, EXIT, type Exit, flag } from './command.ts';
 import { print, tell } from './output.ts';
 import { judgeForHook } from './tree.ts';
-import { openWorkspace } from './workspace.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
 
 /** Refusals told one by one. */
 const MAX_TOLD = 20;
@@ -60,7 +60,14 @@ function reasons(one: Judged): readonly string[] {
 
 /** `writ hook install [--git]`: the pre-commit hook of this repository, or what to give the program that manages its hooks. */
 export async function install(call: Call): Promise<Exit> {
-  const { repository, root } = openWorkspace(call);
+  return installIn(openWorkspace(call), flag(call, 'dry-run'));
+}
+
+/** Writes the hook of one workspace, or says what to give the program that manages its hooks. */
+export async function installIn(
+  { repository, root }: Pick<Workspace, 'repository' | 'root'>,
+  dry: boolean,
+): Promise<Exit> {
   if (repository === null) throw new CannotError('this is no git work tree, so there are no git hooks');
   const managers = managersOf(repository);
   for (const { name, file, snippet, calls } of managers) {
@@ -79,7 +86,7 @@ export async function install(call: Call): Promise<Exit> {
     throw new CannotError(
       `core.hooksPath sends git to ${place.folder}, outside this repository, where other repositories may share it; nothing was written. Call there: "${process.execPath}" "${command}" hook pre-commit`,
     );
-  if (flag(call, 'dry-run')) {
+  if (dry) {
     await tell(`would write ${path}, and keep a hook that is there as ${BEFORE}:`);
     await print(script);
     return EXIT.ok;

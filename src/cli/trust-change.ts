@@ -17,8 +17,8 @@ import { editPrincipal } from '../write/policy-edit.ts';
 import { readSigned, type SetDraft, type SignedSet, signSet } from '../write/policy-set.ts';
 import { sealStatement, writeStatement } from '../write/statement-file.ts';
 import { type Call, CannotError, EXIT, type Exit, flag, RefusedError, text, UsageError } from './command.ts';
-import { readPublicKey } from './init.ts';
 import { tell } from './output.ts';
+import { readPublicKey } from './root-key.ts';
 import { openKey, openKeyFile, signingName } from './signing.ts';
 import { openWorkspace, toRequest, type Workspace } from './workspace.ts';
 

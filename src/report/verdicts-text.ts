@@ -19,6 +19,8 @@ export interface TextOptions {
   readonly paint: Colours;
   /** Notes and cures too. */
   readonly verbose: boolean;
+  /** Rank words by path from a judgement before: shown beside those of now. */
+  readonly before?: ReadonlyMap<string, string>;
 }
 
 /** Above so many artifacts what is not refused is told folder by folder. */
@@ -50,7 +52,7 @@ export function renderJudgement(judgement: Judgement, options: TextOptions): str
   if (!verbose && shown.length > MAX_FINDINGS)
     lines.push(`  and ${shown.length - MAX_FINDINGS} more findings: writ check --verbose`);
   if (artifacts.length > 0) lines.push('', ...table(judgement, options));
-  lines.push('', total(judgement, paint), ...nextSteps(judgement));
+  lines.push('', total(judgement, paint), ...(options.before ? [] : nextSteps(judgement)));
   return `${lines.join('\n')}\n`;
 }
 
@@ -69,6 +71,7 @@ function headline(judgement: Judgement, paint: Colours): string {
 }
 
 interface Row {
+  readonly before: string;
   readonly rank: string;
   readonly name: string;
   readonly readBy: string;
@@ -90,9 +93,12 @@ function table(judgement: Judgement, options: TextOptions): readonly string[] {
     : artifacts.map((one) => rowOf(one, judgement, shared, options));
   const width = Math.min(48, Math.max(...rows.map((row) => row.name.length), 4));
   const readers = Math.min(30, Math.max(...rows.map((row) => row.readBy.length), 7));
-  const head = paint.dim(`${'rank'.padEnd(11)} ${'file'.padEnd(width)}  ${'read by'.padEnd(readers)}  why`);
+  const was = (row: string): string => (options.before ? `${row.padEnd(11)} ` : '');
+  const head = paint.dim(
+    `${was('before')}${(options.before ? 'now' : 'rank').padEnd(11)} ${'file'.padEnd(width)}  ${'read by'.padEnd(readers)}  why`,
+  );
   const lines = rows.flatMap((row) => [
-    `${row.colour(row.rank.padEnd(11))} ${row.name.padEnd(width)}  ${paint.dim(row.readBy.padEnd(readers))}  ${row.why}`.trimEnd(),
+    `${paint.dim(was(row.before))}${row.colour(row.rank.padEnd(11))} ${row.name.padEnd(width)}  ${paint.dim(row.readBy.padEnd(readers))}  ${row.why}`.trimEnd(),
     ...row.below,
   ]);
   if (told.length < refused.length)
@@ -130,7 +136,7 @@ function sharedReasons(artifacts: readonly Judged[], verbose: boolean): Shared {
   return shared;
 }
 
-function rowOf(one: Judged, { present }: Judgement, shared: Shared, { paint, verbose }: TextOptions): Row {
+function rowOf(one: Judged, { present }: Judgement, shared: Shared, { paint, verbose, before }: TextOptions): Row {
   const { candidate, line, aliasOf } = one.evidence.parsed;
   const reason = reasonOf(one);
   const isShared = reason !== null && shared.has(reason.code);
@@ -142,6 +148,7 @@ function rowOf(one: Judged, { present }: Judgement, shared: Shared, { paint, ver
   const declared = one.declaredClass === null ? '' : `${one.declaredClass}: `;
   const leads = aliasOf === null ? '' : ` -> ${escapePath(aliasOf)}`;
   return {
+    before: before?.get(candidate.path) ?? 'new',
     rank: rankWord(one),
     name: `${escapePath(candidate.path)}${line === null ? leads : `:${line}`}`,
     readBy: readersOf(one, present),
@@ -167,7 +174,13 @@ function grouped(
     const board = one.evidence.parsed.line === null ? '' : path;
     const top =
       board !== '' ? board : path.includes('/') && !path.startsWith('/') ? `${path.slice(0, path.indexOf('/'))}/` : '';
-    const key = JSON.stringify([top === '' ? path : top, one.rank, reasonOf(one)?.code ?? '', one.declaredClass]);
+    const key = JSON.stringify([
+      top === '' ? path : top,
+      options.before?.get(path),
+      one.rank,
+      reasonOf(one)?.code ?? '',
+      one.declaredClass,
+    ]);
     groups.set(key, [...(groups.get(key) ?? []), one]);
   }
   return [...groups.values()].flatMap((members) => {
@@ -217,7 +230,9 @@ function namesShort(names: readonly string[]): string {
 
 /** Names the artifact where a cure of the table says PATH. */
 export function fill(cure: string, one: Judged): string {
-  return cure.replace(/\bPATH\b/g, escapePath(one.evidence.parsed.candidate.path));
+  const { candidate } = one.evidence.parsed;
+  const named = cure.replace(/\bPATH\b/g, escapePath(candidate.path));
+  return candidate.outside ? named.replace(/\bwrit (approve|check|explain|revoke)\b/g, 'writ $1 --user') : named;
 }
 
 /** The finding that explains the rank: the first of the strongest effect; null where nothing lowers it. */
@@ -229,7 +244,8 @@ export function reasonOf(one: Judged): Weighed | null {
   return null;
 }
 
-function rankWord(one: Judged): string {
+/** The rank in one word: what of the quarantined stays in place is withheld, what could not be checked is unchecked. */
+export function rankWord(one: Judged): string {
   if (one.rank !== 'quarantined') return one.rank;
   return one.unchecked ? 'unchecked' : one.disposition === 'withhold' ? 'withheld' : 'quarantine';
 }
