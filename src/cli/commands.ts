@@ -77,6 +77,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./init.ts')).init(call),
   },
   {
+    name: 'doctor',
+    summary: 'keys, pins, hooks, files and clock of this set-up, with cures',
+    usage: 'writ doctor [--format text|json] [--user]',
+    example: 'writ doctor',
+    options: { format: str, user: bool },
+    positionals: none,
+    run: async (call) => (await import('./doctor.ts')).doctor(call),
+  },
+  {
     name: 'trust show',
     summary: 'who decides here, and what this machine holds against it',
     usage: 'writ trust show [--format text|json] [--user]',

@@ -23,8 +23,7 @@ import { readPublicKey, rootKey } from './root-key.ts';
 import { signingName } from './signing.ts';
 import { startingFiles } from './starting-set.ts';
 import { openWorkspace, toRequest, type Workspace } from './workspace.ts';
-
-const WORKSPACE_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/;
+import { idFromRemote, WORKSPACE_ID } from './workspace-id.ts';
 
 /** `writ init`: policies/, the first signature, the pin; what each file loads as before and after; what to do next. */
 export async function init(call: Call): Promise<Exit> {
@@ -139,12 +138,8 @@ function proposeUserId(): string {
 /** The remote only proposes an id; it decides nothing later (overview.md, policy set). */
 async function proposeId({ root, repository }: Workspace): Promise<string> {
   const url = repository === null ? null : await remoteUrl(repository);
-  const parsed =
-    url === null
-      ? null
-      : /^(?:[a-z+]+:\/\/(?:[^@/]+@)?|[^@/]+@)?([A-Za-z0-9.-]+)(?::\d+)?[:/]+(.+?)(?:\.git)?\/*$/.exec(url);
-  const proposed = parsed ? `${parsed[1]}/${parsed[2]}` : '';
-  if (WORKSPACE_ID.test(proposed)) return proposed;
+  const proposed = url === null ? null : idFromRemote(url);
+  if (proposed !== null) return proposed;
   const folder =
     basename(root.path)
       .replace(/[^A-Za-z0-9._-]/g, '-')
