@@ -127,6 +127,7 @@ export async function judge(request: Request): Promise<Judgement> {
     prefix: prefixIn(repository, request.standsFor ?? root),
     now,
     imports: read.imports,
+    root: root.path,
   });
   const judging = { set, spawns: proofs.spawns, now };
   const scanning = {

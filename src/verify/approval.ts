@@ -4,7 +4,7 @@ import type { Finding, FindingCode } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import type { Claimed, Evidence } from '../model/stages.ts';
-import { isTimed, matchesArtifact, type Standing, standingOf } from '../policy/approvals.ts';
+import { isTimed, matchesArtifact, type Standing, standingOf, standingOfCommit } from '../policy/approvals.ts';
 import type { Verifying } from './verify.ts';
 
 /** What the approvals of one artifact amount to. */
@@ -32,7 +32,13 @@ export function weighApprovals(evidence: Evidence, claimed: Claimed, { set, spaw
   const matching = evidence.approvals.filter((approval) =>
     matchesArtifact(approval, evidence.parsed.candidate.path, claimed),
   );
-  const standings = matching.map((approval) => standingOf(approval, set, spawns, now));
+  const { commitApproval = null } = evidence;
+  const standings = [
+    ...matching.map((approval) => standingOf(approval, set, spawns, now)),
+    ...(commitApproval !== null && matchesArtifact(commitApproval, evidence.parsed.candidate.path, claimed)
+      ? [standingOfCommit(commitApproval, set, spawns, now)]
+      : []),
+  ];
   const byOther = standings.filter(
     (one) => one.approver.role === 'sovereign' || one.approval.predicate.approver !== manifest.author,
   );
