@@ -20,9 +20,11 @@ const DAY = 86_400_000;
 export interface CommitApprovals {
   /** What the commits that introduced an artifact and its manifest say as one approval; null where they say none. */
   of(one: Parsed, claimed: Claimed): Statement<ApprovalPredicate> | null;
+  /** Whether the commit of the text or of a sidecar was not found because the history could not be searched to its end. */
+  isCutOff(one: Parsed): boolean;
 }
 
-const NO_COMMIT_APPROVALS: CommitApprovals = { of: () => null };
+const NO_COMMIT_APPROVALS: CommitApprovals = { of: () => null, isCutOff: () => false };
 
 interface Input {
   readonly parsed: readonly Parsed[];
@@ -79,7 +81,7 @@ export async function commitApprovals(input: Input): Promise<CommitApprovals> {
   const head = await headCommit(repository);
   if (head === null) return NO_COMMIT_APPROVALS;
   const beside = `${prefix}${set.dir}/${POLICY_FILE}`;
-  const { facts } = await lastCommits(repository, head, new Set([...paths, ...links]), { links, beside });
+  const { facts, truncated } = await lastCommits(repository, head, new Set([...paths, ...links]), { links, beside });
   const approving = new Map<string, Approving | null>();
   for (const fact of facts.values()) {
     if (approving.has(fact.commit)) continue;
@@ -103,6 +105,13 @@ export async function commitApprovals(input: Input): Promise<CommitApprovals> {
     return found ? { ...found, fact } : null;
   };
   return {
+    isCutOff(one) {
+      const own = [
+        one.aliasOf ?? one.candidate.path,
+        ...one.readings.flatMap((reading) => reading.sidecar?.path ?? []),
+      ];
+      return truncated && own.some((path) => paths.has(prefix + path) && !facts.has(prefix + path));
+    },
     of(one, claimed) {
       if (one.line !== null || one.bytes === null || one.candidate.outside) return null;
       const text = at(one.aliasOf ?? one.candidate.path, one.bytes);

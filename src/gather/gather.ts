@@ -29,6 +29,8 @@ export interface GatherInput {
   readonly root: string;
 }
 
+const NO_COMMITS: CommitApprovals = { of: () => null, isCutOff: () => false };
+
 type Weighing = GatherInput & { readonly commitApprovals: CommitApprovals };
 
 /** All the input and output that judging still needs; after this everything is pure (overview.md, the pipeline). */
@@ -38,7 +40,7 @@ export async function gather(given: GatherInput): Promise<readonly Evidence[]> {
     set.policy.commits.approval.length === 0
       ? null
       : await import('./commit-approvals.ts').then((part) => part.commitApprovals({ ...given, spawns: proofs.spawns }));
-  const input: Weighing = { ...given, commitApprovals: approving ?? { of: () => null } };
+  const input: Weighing = { ...given, commitApprovals: approving ?? NO_COMMITS };
   const settled = parsed.map((one) => ({ one, settled: settle(one, weigher(one, input), set) }));
   const [commits, ancestry] = await Promise.all([commitProofs(settled, input), sourceCommits(settled, input)]);
   const duplicates = findDuplicates(settled, commits, input);
@@ -66,6 +68,7 @@ export async function gather(given: GatherInput): Promise<readonly Evidence[]> {
       commit: commits.get(one.aliasOf ?? path) ?? null,
       approvals: [...approvals],
       commitApproval: claimed && approving !== null ? approving.of(one, claimed) : null,
+      commitHistory: approving?.isCutOff(one) === true ? ('incomplete' as const) : null,
       revocations: set.revocations,
       live: claimed ? relatedApprovals(proofs.live, path, claimed) : [],
       knownIds: proofs.knownIds,

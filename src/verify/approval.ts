@@ -61,13 +61,14 @@ export function weighApprovals(evidence: Evidence, claimed: Claimed, { set, spaw
     standing: valid,
     findings: approved
       ? []
-      : explain(evidence, claimed, {
+      : (cutOff(evidence, claimed, set) ??
+        explain(evidence, claimed, {
           standings,
           byOther,
           valid,
           needed,
           stale: matching.length < evidence.approvals.length,
-        }),
+        })),
   };
 }
 
@@ -147,6 +148,13 @@ function because(code: CodeName, standing: Standing): Finding {
     message: `The approval of ${standing.approval.predicate.approver} does not stand: ${standing.why}.`,
     file: standing.approval.file,
   });
+}
+
+/** Where a commit of the one whom approved_by names would do, and the history is cut off, nobody can say that it is not approved. */
+function cutOff({ commitHistory }: Evidence, { manifest }: Claimed, set: PolicySet): readonly Finding[] | null {
+  const { approvedBy, class: cls } = manifest;
+  const might = approvedBy !== null && canBind(cls) && set.policy.commits.approval.includes(approvedBy);
+  return might && commitHistory === 'incomplete' ? [finding('history-incomplete')] : null;
 }
 
 function threshold(set: PolicySet, cls: Claimed['manifest']['class']): number {
