@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
 import { judge } from '../gate.ts';
 import { checkoutKeys } from '../gather/recall.ts';
 import { remoteUrl } from '../git/git.ts';
@@ -42,6 +43,14 @@ export async function init(call: Call): Promise<Exit> {
     throw new UsageError(`an id that begins with ${USER_ID} is for your own set (writ init --user), and only for that`);
   await refusePinned(workspace, id);
   await refuseKnownCheckout(workspace);
+  try {
+    makeFolder(places.configDir, 0o700);
+  } catch (error) {
+    // Said before anything is signed: a set without its pin would decide nothing and be in the way.
+    throw new CannotError(
+      `the pin cannot be kept in ${places.configDir}: ${(error as NodeJS.ErrnoException).code ?? ''}`,
+    );
+  }
   const before = await judge(toRequest(workspace, call, null));
   const { key, file } = await rootKey(call, workspace, name);
   const recovery = text(call, 'recovery');
@@ -87,7 +96,14 @@ export async function init(call: Call): Promise<Exit> {
   if ('refused' in signer) throw new CannotError(signer.refused);
   const adopted = await adopt(call, workspace, set, signer, wish);
   const judgement = adopted.approved === 0 ? set : await judge(toRequest(workspace, call, null));
-  await print(renderJudgement(judgement, { paint: paintFor(process.stdout), verbose: false, before: ranksOf(before) }));
+  await print(
+    renderJudgement(judgement, {
+      paint: paintFor(process.stdout),
+      verbose: false,
+      before: ranksOf(before),
+      home: user !== undefined,
+    }),
+  );
   await printNext(judgement, user !== undefined, `--as ${name} --key ${tilde(file)}`);
   if (wish.gitHook) await installIn(workspace, false);
   if (wish.ci !== null) await writeCi(workspace, id, fingerprint);

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { newKeyPair } from '../sign/new-key.ts';
 import type { SigningKey } from '../sign/private-key.ts';
@@ -39,7 +40,7 @@ export async function rootKey(call: Call, { places }: Workspace, name: string): 
 
 /** Through ssh-keygen, which asks for a passphrase on a terminal; in this process where it is not installed. */
 async function makeKey(file: string, name: string, yes: boolean): Promise<void> {
-  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
+  makeFolder(join(file, '..'), 0o700);
   const program = findSshKeygen(process.env.PATH ?? '', process.cwd());
   const asks = !yes && process.stdin.isTTY === true && process.stderr.isTTY === true;
   if (program === null) {

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { withLock } from '../files/lock.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { readOnce } from '../files/read-once.ts';
 import { writeInside } from '../files/write-inside.ts';
 import { type Judgement, judge } from '../gate.ts';
@@ -320,7 +321,7 @@ export async function repin(workspace: Workspace, dir: string, signed: SignedSet
 }
 
 async function underLock<T>(workspace: Workspace, work: () => Promise<T>): Promise<T> {
-  mkdirSync(workspace.places.configDir, { recursive: true, mode: 0o700 });
+  makeFolder(workspace.places.configDir, 0o700);
   return withLock(workspace.places.configDir, 'set', work);
 }
 

@@ -21,6 +21,8 @@ export interface TextOptions {
   readonly verbose: boolean;
   /** Rank words by path from a judgement before: shown beside those of now. */
   readonly before?: ReadonlyMap<string, string>;
+  /** The home was judged, under the user's own set: commands need --user. */
+  readonly home?: boolean;
 }
 
 /** Above so many artifacts what is not refused is told folder by folder. */
@@ -52,7 +54,7 @@ export function renderJudgement(judgement: Judgement, options: TextOptions): str
   if (!verbose && shown.length > MAX_FINDINGS)
     lines.push(`  and ${shown.length - MAX_FINDINGS} more findings: writ check --verbose`);
   if (artifacts.length > 0) lines.push('', ...table(judgement, options));
-  lines.push('', total(judgement, paint), ...(options.before ? [] : nextSteps(judgement)));
+  lines.push('', total(judgement, paint), ...(options.before ? [] : nextSteps(judgement, options.home === true)));
   return `${lines.join('\n')}\n`;
 }
 
@@ -129,22 +131,27 @@ function sharedReasons(artifacts: readonly Judged[], verbose: boolean): Shared {
       message: reason.message,
       cure: reason.cure,
       count: (known?.count ?? 0) + 1,
-      cures: known?.cures === true || one.rank === 'quarantined',
+      cures: known?.cures === true || one.rank === 'quarantined' || reason.code === 'outside-workspace',
     });
   }
   for (const [code, { count }] of shared) if (mixed.has(code) || count < 2) shared.delete(code);
   return shared;
 }
 
-function rowOf(one: Judged, { present }: Judgement, shared: Shared, { paint, verbose, before }: TextOptions): Row {
+function rowOf(
+  one: Judged,
+  { present }: Judgement,
+  shared: Shared,
+  { paint, verbose, before, home = false }: TextOptions,
+): Row {
   const { candidate, line, aliasOf } = one.evidence.parsed;
   const reason = reasonOf(one);
-  const isShared = reason !== null && shared.has(reason.code);
+  const isShared = reason !== null && shared.get(reason.code)?.message === reason.message;
   const below = one.findings
     .filter((found) => found !== reason && (verbose || found.effect === 'quarantine'))
     .flatMap((found) => renderFinding(found, paint.dim, '            ', verbose));
   if (reason !== null && !isShared && (verbose || one.rank === 'quarantined'))
-    below.push(`            ${paint.dim(`cure: ${fill(reason.cure, one)}`)}`);
+    below.push(`            ${paint.dim(`cure: ${fill(reason.cure, one, home)}`)}`);
   const declared = one.declaredClass === null ? '' : `${one.declaredClass}: `;
   const leads = aliasOf === null ? '' : ` -> ${escapePath(aliasOf)}`;
   return {
@@ -229,14 +236,19 @@ function namesShort(names: readonly string[]): string {
 }
 
 /** Names the artifact where a cure of the table says PATH. */
-export function fill(cure: string, one: Judged): string {
+export function fill(cure: string, one: Judged, home = false): string {
   const { candidate } = one.evidence.parsed;
   const named = cure.replace(/\bPATH\b/g, escapePath(candidate.path));
-  return candidate.outside ? named.replace(/\bwrit (approve|check|explain|revoke)\b/g, 'writ $1 --user') : named;
+  return candidate.outside || home
+    ? named.replace(/\bwrit (approve|check|explain|revoke)\b/g, 'writ $1 --user')
+    : named;
 }
 
 /** The finding that explains the rank: the first of the strongest effect; null where nothing lowers it. */
 export function reasonOf(one: Judged): Weighed | null {
+  // Of what nobody governs that says more than that it carries no manifest.
+  const beyond = one.rank === 'quarantined' ? undefined : one.findings.find(({ code }) => code === 'outside-workspace');
+  if (beyond) return beyond;
   for (const effect of ['quarantine', 'reference', 'advisory'] as const) {
     const found = one.findings.find((candidate) => candidate.effect === effect);
     if (found) return found;
@@ -295,25 +307,27 @@ function total({ artifacts }: Judgement, paint: Colours): string {
   return `${artifacts.length} judged: ${words.join(', ')}`;
 }
 
-function nextSteps(judgement: Judgement): readonly string[] {
+function nextSteps(judgement: Judgement, home: boolean): readonly string[] {
   const { artifacts } = judgement;
   if (artifacts.length === 0) return ['No init file found: nothing here would be read by a host at boot.'];
   const open = new Set(
     artifacts.filter(isUnclaimed).map(({ evidence }) => evidence.parsed.aliasOf ?? evidence.parsed.candidate.path),
   ).size;
-  if (isUngoverned(judgement))
+  const texts = open === 1 ? 'the one text that is' : `the ${open} texts that are`;
+  const user = home ? ' --user' : '';
+  if (isUngoverned(judgement)) {
+    const first = `writ init${user}`;
+    const second = `${first} --adopt policy`;
+    const row = (command: string, does: string): string => `  ${command.padEnd(second.length)}   ${does}`;
     return [
       'Nothing is governed here yet: hosts read these files as law, whoever wrote them.',
-      '  writ init                  sets up policies/, signed with your SSH key; changes none of these files',
-      ...(open > 0
-        ? [
-            `  writ init --adopt policy   the same, and approves ${open === 1 ? 'the one text' : `the ${open} texts`} above, so that they bind as they are`,
-          ]
-        : []),
+      row(first, 'sets up a policy set signed with your SSH key; changes none of these files'),
+      ...(open > 0 ? [row(second, `the same, and approves ${texts} yours, so that what they say binds`)] : []),
     ];
+  }
   if (open > 0 && judgement.set.intact)
     return [
-      `${open} ${open === 1 ? 'text carries' : 'texts carry'} no manifest. To let one bind: writ approve PATH --class policy`,
+      `${open} ${open === 1 ? 'text carries' : 'texts carry'} no manifest. To let one bind: writ approve${user} PATH --class policy`,
     ];
   return [];
 }
