@@ -1,5 +1,5 @@
-import { readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readlinkSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import type { CommitFact } from '../git/batch.ts';
 import type { Repository } from '../git/repository.ts';
 import { type Instant, instantFromMs, shift } from '../model/instant.ts';
@@ -67,7 +67,8 @@ export async function commitApprovals(input: Input): Promise<CommitApprovals> {
     )
       continue;
     paths.add(prefix + (one.aliasOf ?? one.candidate.path));
-    if (one.aliasOf !== null) links.add(prefix + one.candidate.path);
+    const link = one.aliasOf === null ? null : linkOn(input.root, one.candidate.path);
+    if (link !== null) links.add(prefix + link.path);
     for (const reading of one.readings) if (reading.sidecar) paths.add(prefix + reading.sidecar.path);
     for (const fact of input.imports.get(one.candidate.path) ?? []) paths.add(prefix + fact.path);
   }
@@ -82,6 +83,13 @@ export async function commitApprovals(input: Input): Promise<CommitApprovals> {
   if (head === null) return NO_COMMIT_APPROVALS;
   const beside = `${prefix}${set.dir}/${POLICY_FILE}`;
   const { facts, truncated } = await lastCommits(repository, head, new Set([...paths, ...links]), { links, beside });
+  const policies = new Map<string, ReturnType<typeof parsePolicyFile>>();
+  const policyOf = (bytes: Uint8Array): ReturnType<typeof parsePolicyFile> => {
+    const text = Buffer.from(bytes).toString('utf8');
+    const known = policies.get(text) ?? parsePolicyFile(text);
+    policies.set(text, known);
+    return known;
+  };
   const approving = new Map<string, Approving | null>();
   for (const fact of facts.values()) {
     if (approving.has(fact.commit)) continue;
@@ -89,7 +97,7 @@ export async function commitApprovals(input: Input): Promise<CommitApprovals> {
     const traced = signed === null ? null : trace(set, input.spawns, signed.fingerprint, 'git', input.now);
     const principal = traced?.identity.principal ?? '';
     const stood = traced !== null && traced.faults.length === 0 && named.has(principal) && fact.beside !== null;
-    const then = stood && fact.beside ? await parsePolicyFile(Buffer.from(fact.beside).toString('utf8')) : null;
+    const then = stood && fact.beside ? await policyOf(fact.beside) : null;
     const knew =
       then !== null &&
       'policy' in then &&
@@ -117,12 +125,24 @@ export async function commitApprovals(input: Input): Promise<CommitApprovals> {
       const text = at(one.aliasOf ?? one.candidate.path, one.bytes);
       if (text === null) return null;
       const needed: (Approving | null)[] = [];
-      const sidecar = one.readings.find((reading) => reading.claimed === claimed)?.sidecar ?? null;
-      const carrier = sidecar === null ? text : at(sidecar.path, sidecar.bytes);
+      // A link to a folder shows the sidecar of the file behind it once more: the one git knows speaks for both.
+      const same = one.readings.filter(
+        ({ claimed: other }) =>
+          other === claimed ||
+          (other?.manifestDigest === claimed.manifestDigest &&
+            other.contentSha256 === claimed.contentSha256 &&
+            other.manifest.approvedBy === claimed.manifest.approvedBy),
+      );
+      const carriers = same.map(({ sidecar }) => (sidecar === null ? text : at(sidecar.path, sidecar.bytes)));
+      const carrier = carriers.find((found) => found !== null) ?? null;
       needed.push(carrier);
       if (one.aliasOf !== null) {
-        const target = linkBytes(join(input.root, one.candidate.path));
-        needed.push(target === null ? null : at(one.candidate.path, target));
+        const link = linkOn(input.root, one.candidate.path);
+        // Only a link that leads straight there: a second one on the way would be a name nobody signed.
+        const leads =
+          link !== null &&
+          posix.join(posix.dirname(link.path), link.target.toString('utf8'), link.rest) === one.aliasOf;
+        needed.push(leads ? at(link.path, link.target) : null);
       }
       const { principal } = text.identity;
       if (carrier === null || needed.some((other) => other?.identity.principal !== principal)) return null;
@@ -188,10 +208,25 @@ function signerOf(fact: CommitFact): Signer | null {
   return checked !== null && 'signer' in checked ? checked.signer : null;
 }
 
-function linkBytes(path: string): Uint8Array | null {
-  try {
-    return readlinkSync(path, 'buffer');
-  } catch {
-    return null;
+interface Link {
+  /** Workspace-relative path of the link: the name itself, or a folder on its way. */
+  readonly path: string;
+  readonly target: Buffer;
+  /** What of the name lies below the link; empty where the name is the link. */
+  readonly rest: string;
+}
+
+/** @returns the first link on the way of a path, or null where there is none or it cannot be read. */
+function linkOn(root: string, path: string): Link | null {
+  const parts = path.split('/');
+  for (let length = 1; length <= parts.length; length += 1) {
+    const at = parts.slice(0, length).join('/');
+    try {
+      if (lstatSync(join(root, at)).isSymbolicLink())
+        return { path: at, target: readlinkSync(join(root, at), 'buffer'), rest: parts.slice(length).join('/') };
+    } catch {
+      return null;
+    }
   }
+  return null;
 }

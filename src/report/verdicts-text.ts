@@ -149,7 +149,9 @@ function rowOf(
   const isShared = reason !== null && shared.get(reason.code)?.message === reason.message;
   const below = one.findings
     .filter((found) => found !== reason && (verbose || found.effect === 'quarantine'))
-    .flatMap((found) => renderFinding(found, paint.dim, '            ', verbose));
+    .flatMap((found) =>
+      renderFinding({ ...found, cure: fill(found.cure, one, home) }, paint.dim, '            ', verbose),
+    );
   if (reason !== null && !isShared && (verbose || one.rank === 'quarantined'))
     below.push(`            ${paint.dim(`cure: ${fill(reason.cure, one, home)}`)}`);
   const declared = one.declaredClass === null ? '' : `${one.declaredClass}: `;

@@ -1,4 +1,4 @@
-import { cpSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renderManifest } from '../../src/write/manifest-text.ts';
@@ -45,6 +45,13 @@ describe('approval by signed commit', () => {
     commit(ws, 'f13', 'with a link');
     symlinkSync('AGENTS.md', join(ws.root, 'GEMINI.md'));
     commit(ws, null, 'a link of somebody');
+    await lay(ws, 'skills/a/SKILL.md', { by: null, author: 'f13', approvedBy: 'f13' });
+    mkdirSync(join(ws.root, '.claude'));
+    symlinkSync('../skills', join(ws.root, '.claude/skills'));
+    commit(ws, 'f13', 'a linked folder');
+    symlinkSync('a', join(ws.root, 'skills/b'));
+    symlinkSync('.claude', join(ws.root, '.agents'));
+    commit(ws, null, 'more links of somebody');
     await lay(ws, 'prompts/stray.md', { by: null, author: 'f13', approvedBy: 'f13', carrier: 'front-matter' });
     commit(ws, 'f13', 'front matter');
     const other = await lay(ws, 'prompts/other.md', { by: null, author: 'f13', approvedBy: 'f13' });
@@ -142,7 +149,14 @@ describe('approval by signed commit', () => {
   });
   afterAll(() => ws.remove());
 
-  it.each(['prompts/f13.md', 'prompts/lead.md', 'AGENTS.md', 'CLAUDE.md', 'prompts/stray.md'])('binds %s', (path) => {
+  it.each([
+    'prompts/f13.md',
+    'prompts/lead.md',
+    'AGENTS.md',
+    'CLAUDE.md',
+    'prompts/stray.md',
+    '.claude/skills/a/SKILL.md',
+  ])('binds %s', (path) => {
     expect(verdict(path)).toMatchObject({ rank: 'binding' });
     expect(verdict(path).approvedBy).toEqual([path === 'prompts/lead.md' ? 'lead' : 'f13']);
   });
@@ -170,6 +184,8 @@ describe('approval by signed commit', () => {
     ['prompts/merged.md', 'approval-unproven'],
     ['prompts/squashed.md', 'approval-unproven'],
     ['GEMINI.md', 'approval-unproven'],
+    ['.claude/skills/b/SKILL.md', 'approval-unproven'],
+    ['.agents/skills/a/SKILL.md', 'approval-unproven'],
     ['prompts/blocked.md', 'scan/override-previous'],
   ])('refuses %s: %s', (path, code) => {
     expect(verdict(path).rank).toBe('quarantined');
