@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { bind } from './bind/bind.ts';
 import { type Bench, refuseStray, toJudged, withAudit } from './decide/judged.ts';
 import { type Expected, missingBindings, unusedExceptions } from './decide/workspace.ts';
 import { discover } from './discover/discover.ts';
 import { discoverOutside } from './discover/outside.ts';
-import type { WorkspaceRoot } from './files/workspace-root.ts';
+import { discoverUser } from './discover/user.ts';
+import { exists } from './files/read-once.ts';
+import { openRoot, toRelative, type WorkspaceRoot } from './files/workspace-root.ts';
 import { gather } from './gather/gather.ts';
 import { type Proofs, readProofs } from './gather/proofs.ts';
 import { orphanFindings, readCandidates } from './gather/read-candidates.ts';
@@ -15,12 +18,13 @@ import type { Finding } from './model/finding.ts';
 import type { Instant } from './model/instant.ts';
 import type { PolicySet } from './model/policy.ts';
 import type { Rank } from './model/rank.ts';
-import type { Enforcement, Places } from './model/settings.ts';
+import type { Enforcement, Places, UserSession } from './model/settings.ts';
 import type { Bytes, Candidate } from './model/source.ts';
 import type { Judged, Scanned } from './model/stages.ts';
 import { bindingApprovals } from './policy/approvals.ts';
 import type { Pins } from './policy/pins.ts';
 import { readPolicySet } from './policy/policy-set.ts';
+import { hasUserSet, userPlace } from './policy/user-set.ts';
 import { scanArtifact } from './scan/scan-artifact.ts';
 import { compileUserRules } from './scan/user-rules.ts';
 import type { StateLocation } from './store/location.ts';
@@ -47,6 +51,8 @@ export interface Request {
   readonly onProgress: ((done: number, of: number) => void) | null;
   /** The folder is a tree of git laid out beside the workspace it stands for; absent where it is the workspace itself. */
   readonly standsFor?: StandsFor;
+  /** The folder is the home, and the user's own set judges what hosts load from it; absent for a workspace. */
+  readonly user?: UserSession;
 }
 
 /** Everything that was judged, and under which policy set. */
@@ -79,22 +85,31 @@ export async function judge(request: Request): Promise<Judgement> {
     held,
     proofs.findings.filter((one) => entryOf(one).everywhere === true),
   );
-  const found = discover({
-    root,
-    policyHosts: set.policy.hosts,
-    initPaths: set.policy.initPaths,
-    maxFiles: set.policy.limits.files,
-    paths: request.paths,
-    documents:
-      request.paths === null
-        ? [...set.documents.keys()]
-        : [...set.documents.keys()].filter((path) => request.paths?.includes(path)),
-    first: [...proofs.live.byPath.keys()],
-  });
-  const outside =
-    request.paths === null && request.standsFor === undefined
+  const found = request.user
+    ? discoverUser({
+        home: root.path,
+        start: request.user.start,
+        hosts: set.policy.hosts,
+        paths: request.paths,
+      })
+    : discover({
+        root,
+        policyHosts: set.policy.hosts,
+        initPaths: set.policy.initPaths,
+        maxFiles: set.policy.limits.files,
+        paths: request.paths,
+        documents:
+          request.paths === null
+            ? [...set.documents.keys()]
+            : [...set.documents.keys()].filter((path) => request.paths?.includes(path)),
+        first: [...proofs.live.byPath.keys()],
+      });
+  const beyond =
+    request.paths === null && request.standsFor === undefined && request.user === undefined
       ? discoverOutside({ home: request.places.home, start: root.path, hosts: set.policy.hosts })
       : [];
+  const home = await judgeHome(request, beyond);
+  const outside = home === null ? beyond : beyond.filter((one) => !home.paths.has(one.path));
   const read = await readCandidates({
     root,
     candidates: [...found.candidates, ...outside],
@@ -113,6 +128,7 @@ export async function judge(request: Request): Promise<Judgement> {
     now,
     imports: read.imports,
     kept: root.kept,
+    root: root.path,
   });
   const judging = { set, spawns: proofs.spawns, now };
   const scanning = {
@@ -124,7 +140,8 @@ export async function judge(request: Request): Promise<Judgement> {
     request.onProgress?.(index + 1, evidence.length);
     return scanArtifact(verify(bind(one, judging), judging), scanning);
   });
-  const places = new Set([...found.candidates, ...outside]);
+  // Nothing in the home is ever moved.
+  const places = new Set(request.user ? [] : [...found.candidates, ...outside]);
   const artifacts = withImports(
     scanned,
     { set, setFindings: [...memory.findings, ...own.findings, ...proofs.findings], now },
@@ -139,11 +156,54 @@ export async function judge(request: Request): Promise<Judgement> {
     ...found.findings,
     ...read.findings,
     ...orphanFindings(found.orphans),
-    ...missingBindings(artifacts, expectedBindings(proofs, request.paths)),
+    ...missingBindings(artifacts, expectedBindings(proofs, request)),
     ...(whole ? unusedExceptions(artifacts, set, now) : []),
+    ...(home?.findings ?? []),
   ];
   const enforcement = request.observe ? 'observe' : (memory.pins?.enforcement ?? 'enforce');
-  return { at: now, set, pins: memory.pins, memory, proofs, enforcement, artifacts, findings, present: found.present };
+  return {
+    at: now,
+    set,
+    pins: memory.pins,
+    memory,
+    proofs,
+    enforcement,
+    artifacts: home === null ? artifacts : [...artifacts, ...home.artifacts].sort(byPath),
+    findings,
+    present: found.present,
+  };
+}
+
+/** What the user's own set says of the files hosts load from the home; paths as told are absolute. Null where the user has no set. */
+async function judgeHome(
+  request: Request,
+  outside: readonly Candidate[],
+): Promise<({ readonly paths: ReadonlySet<string> } & Pick<Judgement, 'artifacts' | 'findings'>) | null> {
+  const place = outside.length === 0 ? null : userPlace(request.places.home);
+  if (place === null || !hasUserSet(place) || toRelative(request.root, place.home) !== null) return null;
+  const judged = await judge({
+    ...request,
+    root: openRoot(place.home),
+    repository: null,
+    overlay: new Map(),
+    onProgress: null,
+    user: { start: request.root.path },
+  });
+  const absolute = (path: string): string => join(place.home, path);
+  const artifacts = judged.artifacts.map((one): Judged => {
+    const { parsed } = one.evidence;
+    const candidate = { ...parsed.candidate, path: absolute(parsed.candidate.path), outside: true };
+    const aliasOf = parsed.aliasOf === null ? null : absolute(parsed.aliasOf);
+    return { ...one, evidence: { ...one.evidence, parsed: { ...parsed, candidate, aliasOf } } };
+  });
+  const taken = new Set(judged.artifacts.map((one) => one.evidence.parsed.candidate.path));
+  const isTaken = (path: string): boolean =>
+    [request.places.home, place.home].some((home) => taken.has(toRelative({ path: home }, path) ?? ''));
+  return {
+    paths: new Set(outside.map((one) => one.path).filter(isTaken)),
+    artifacts,
+    findings: judged.findings.map((one) => ({ ...one, message: `Your own set: ${one.message}` })),
+  };
 }
 
 /** Where state, a rule file or a folder of proofs cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
@@ -188,8 +248,12 @@ function straysOf(judged: readonly Judged[]): readonly Judged[] {
 }
 
 /** The approvals that must find their artifact; of named paths only those. */
-function expectedBindings(proofs: Proofs, paths: readonly string[] | null): readonly Expected[] {
+function expectedBindings(proofs: Proofs, { paths, user, root }: Request): readonly Expected[] {
   return bindingApprovals(proofs.live.all)
+    .filter(
+      // Of the home only what is gone: a session does not see the memory of other projects, which is there.
+      (approval) => user === undefined || !exists(join(root.path, approval.path)),
+    )
     .filter(
       (approval) =>
         paths === null || paths.some((path) => approval.path === path || approval.path.startsWith(`${path}/`)),

@@ -139,7 +139,7 @@ function renderCodes({ CODES, SCAN_CODES }, { DEFAULT_RULES }) {
 
 Source: \`src/model/codes.ts\` and \`policies/defaults/rules/\`. Every finding carries one of these codes and nothing else. The rank of
 an artifact is the lowest of the ceiling of its class and the effects of its findings, so another finding can only lower it.
-\`writ explain CODE\` prints one row. Cures that name \`writ exec\` or \`writ init --user\` name commands that are not built yet.
+\`writ explain CODE\` prints one row. Cures that name \`writ exec\` name a command that is not built yet.
 
 ${sections.join('\n\n')}
 

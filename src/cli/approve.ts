@@ -1,18 +1,18 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isValidGlob, matchesAny } from '../discover/globs.ts';
 import { type Judgement, judge } from '../gate.ts';
-import { CLASSES, LEVELS } from '../model/artifact-class.ts';
+import { CEILING, CLASSES, LEVELS } from '../model/artifact-class.ts';
 import { escapePath } from '../model/escaped.ts';
-import { instantFromDuration, isoOf, shift } from '../model/instant.ts';
+import { type Instant, instantFromDuration, shift } from '../model/instant.ts';
 import type { Judged } from '../model/stages.ts';
 import type { AcceptedRule } from '../model/statement.ts';
 import { matchesArtifact } from '../policy/approvals.ts';
-import { type ApproveDraft, approveProposal, chainAt, type Proposal, propose } from '../write/approve-artifact.ts';
-import { approvedText, keepApproved, renderDiff } from '../write/approved-text.ts';
-import { keepBytes } from '../write/git-attributes.ts';
-import { confirm } from './ask.ts';
+import { approveEach } from './approve-each.ts';
 import { type Call, EXIT, type Exit, flag, list, oneOf, RefusedError, text, UsageError } from './command.ts';
-import { paintFor, print, STDOUT, tell } from './output.ts';
+import { tell } from './output.ts';
 import { openSigner } from './signing.ts';
-import { openWorkspace, toPaths, toRequest, type Workspace } from './workspace.ts';
+import { openWorkspace, toPath, toPaths, toRequest, type Workspace } from './workspace.ts';
 import { until } from './write.ts';
 
 const DAY = 86_400_000;
@@ -23,51 +23,78 @@ export async function approve(call: Call): Promise<Exit> {
   const workspace = openWorkspace(call);
   const whole = await judge(toRequest(workspace, call, null));
   const signer = await openSigner(call, whole);
-  const chosen = flag(call, 'renew') ? await renewable(call, workspace, whole) : await named(call, workspace);
+  const chosen = flag(call, 'renew') ? await renewable(call, workspace, whole) : await named(call, workspace, whole);
   if (chosen.length === 0) {
     await tell('nothing to approve');
     return EXIT.ok;
   }
-  const { set, proofs } = whole;
   const asked = until(call, 'expires', workspace.now);
-  const accepts = list(call, 'accept').map(toAccept);
-  let refused = 0;
-  for (const judged of chosen) {
-    const { path } = judged.evidence.parsed.candidate;
-    const draft: ApproveDraft = {
-      root: workspace.root,
-      set,
-      signer,
-      now: workspace.now,
-      expiresAt: asked ?? shift(workspace.now, Math.min(DEFAULT_DAYS, set.policy.approvals.maxDays) * DAY),
-      accepts,
-      class: oneOf(call, 'class', CLASSES),
-      level: oneOf(call, 'level', LEVELS) ?? 'T1',
-      live: proofs.live.all,
-      aliases: whole.artifacts
-        .filter((one) => one.evidence.parsed.aliasOf === path)
-        .map((one) => one.evidence.parsed.candidate.path),
-    };
-    const proposal = propose(judged, draft);
-    const outcome = 'why' in proposal ? proposal : await signShown(call, workspace, proposal, draft);
-    if ('why' in outcome) {
-      refused += 1;
-      await tell(`writ: refused (${outcome.code}): ${escapePath(path)}: ${outcome.why}`);
-    } else {
-      await tell(
-        `approved ${escapePath(path)} as ${signer.identity.principal} until ${isoOf(draft.expiresAt)}; proof in ${outcome.file}`,
-      );
-    }
-  }
+  const { refused } = await approveEach(workspace, whole, signer, chosen, {
+    expiresAt: asked ?? approvalEnd(whole, workspace),
+    accepts: list(call, 'accept').map(toAccept),
+    class: oneOf(call, 'class', CLASSES),
+    level: oneOf(call, 'level', LEVELS) ?? 'T1',
+    yes: flag(call, 'yes'),
+    shows: true,
+    goesOn: false,
+  });
   return refused > 0 ? EXIT.refused : EXIT.ok;
 }
 
-async function named(call: Call, workspace: Workspace): Promise<readonly Judged[]> {
+/** When an approval ends that says nothing of it: after 90 days, or what policy.yaml allows at most. */
+export function approvalEnd({ set }: Judgement, { now }: Workspace): Instant {
+  return shift(now, Math.min(DEFAULT_DAYS, set.policy.approvals.maxDays) * DAY);
+}
+
+/**
+ * The artifacts behind PATHs: files by name; folders, `.` and quoted globs stand for the init files below or matching, of which what needs no
+ * approval, or may not get any, is left out in silence.
+ */
+async function named(call: Call, workspace: Workspace, whole: Judgement): Promise<readonly Judged[]> {
   if (call.positionals.length === 0)
     throw new UsageError('usage: writ approve PATH..., or writ approve --renew --expiring 30d');
-  const paths = toPaths(workspace, call.positionals);
+  const files: string[] = [];
+  const many: string[] = [];
+  for (const arg of call.positionals) {
+    const path = toPath(workspace, arg);
+    const absolute = join(workspace.root.path, path);
+    if (existsSync(absolute) && !statSync(absolute).isDirectory()) files.push(path);
+    else if (existsSync(absolute) || /[*?[]/.test(path))
+      many.push(...belowOrMatching(whole, path, existsSync(absolute)));
+    else files.push(path);
+  }
+  return artifactsAt(call, workspace, [...new Set([...files, ...many])]);
+}
+
+function belowOrMatching({ artifacts }: Judgement, path: string, isFolder: boolean): readonly string[] {
+  if (!isFolder && !isValidGlob(path))
+    throw new UsageError(`${path} is no glob of at most 256 characters and 8 wildcards`);
+  const found = artifacts.filter(({ evidence, rank, declaredClass }) => {
+    const { candidate, line } = evidence.parsed;
+    const isThere = isFolder
+      ? path === '.' || candidate.path.startsWith(`${path}/`)
+      : matchesAny(candidate.path, [path]);
+    // What runs when a host starts is approved by its name alone.
+    const isOwn =
+      candidate.nested === null &&
+      !candidate.outside &&
+      candidate.kind !== 'document' &&
+      !(isFolder && candidate.kind === 'executable') &&
+      line === null;
+    return isThere && isOwn && rank !== (declaredClass === null ? null : CEILING[declaredClass]);
+  });
+  if (found.length === 0)
+    throw new UsageError(`no init file ${isFolder ? 'below' : 'matches'} ${escapePath(path)} waits for an approval`);
+  return found.map((one) => one.evidence.parsed.candidate.path);
+}
+
+/** Judges paths as named; a link is approved through the file it leads to, which then names the link. */
+export async function artifactsAt(
+  call: Call,
+  workspace: Workspace,
+  paths: readonly string[],
+): Promise<readonly Judged[]> {
   const judgement = await judge(toRequest(workspace, call, paths));
-  // A link is approved through the file it leads to, which then names the link.
   const targets = judgement.artifacts
     .flatMap(({ evidence }) => evidence.parsed.aliasOf ?? [])
     .filter((one) => !paths.includes(one));
@@ -101,57 +128,6 @@ async function renewable(call: Call, workspace: Workspace, whole: Judgement): Pr
     }
     return within === null || approvalExpiresAt === null || approvalExpiresAt <= within;
   });
-}
-
-async function signShown(
-  call: Call,
-  workspace: Workspace,
-  proposal: Proposal,
-  draft: ApproveDraft,
-): Promise<{ readonly file: string } | { readonly code: string; readonly why: string }> {
-  await print(await renderProposal(workspace, proposal, draft));
-  await confirm(
-    `Approve ${escapePath(proposal.path)} as ${draft.signer.identity.principal}?`,
-    flag(call, 'yes'),
-    '--yes',
-  );
-  const done = await approveProposal(proposal, draft);
-  if ('file' in done) {
-    keepApproved(workspace.state, proposal.content);
-    if (workspace.repository) keepBytes(workspace.root, [proposal.path]);
-  }
-  return done;
-}
-
-async function renderProposal(workspace: Workspace, proposal: Proposal, draft: ApproveDraft): Promise<string> {
-  const { manifest, subjects, judged } = proposal;
-  const paint = paintFor(STDOUT);
-  const [last] = [...chainAt(proposal.path, draft.live)].sort((a, b) => b.issuedAt - a.issuedAt);
-  const before = last ? approvedText(workspace.state, last.sha256) : null;
-  const { writer } = judged;
-  const lines = [
-    paint.bold(`${escapePath(proposal.path)}: ${manifest.class} ${manifest.level}, id ${manifest.artifactId}`),
-    `  author       ${manifest.author}${writer === null ? ' (not proven)' : ` (proven: ${writer.principal}, ${writer.role})`}`,
-    `  expires      ${manifest.expiresAt === null ? 'never' : isoOf(manifest.expiresAt)}; this approval ${isoOf(draft.expiresAt)}`,
-    `  replaces     ${proposal.replacedIds.join(', ') || 'nothing'}`,
-    ...(subjects.length > 1
-      ? [
-          `  also covers  ${subjects
-            .slice(1)
-            .map((one) => escapePath(one.name))
-            .join(', ')}`,
-        ]
-      : []),
-    ...draft.accepts.map((one) => `  accepts      ${one.rule}: ${escapePath(one.reason)}`),
-    ...judged.findings
-      .filter((one) => one.severity !== undefined)
-      .map((one) => `  scan         ${one.code} (${one.severity}): ${one.message}`),
-    ...proposal.warnings.map((one) => paint.yellow(`  warning      ${one}`)),
-    '',
-    last && before === null ? '  (the text approved last is not kept on this machine; all of it is shown)' : '',
-    await renderDiff(before ?? '', proposal.content, paint),
-  ];
-  return `${lines.filter((line, index) => line !== '' || index === lines.length - 3).join('\n')}\n`;
 }
 
 function toAccept(given: string): AcceptedRule {

@@ -18,7 +18,14 @@ export async function check(call: Call): Promise<Exit> {
   if (format === 'json') await print(`${JSON.stringify({ ...toVerdictsJson(judgement), ...tree }, null, 1)}\n`);
   else if (asked !== null && judgement.artifacts.length + judgement.findings.length === 0)
     await print('Nothing that writ judges changes here.\n');
-  else await print(renderJudgement(judgement, { paint: paintFor(STDOUT), verbose: flag(call, 'verbose') }));
+  else
+    await print(
+      renderJudgement(judgement, {
+        paint: paintFor(STDOUT),
+        verbose: flag(call, 'verbose'),
+        home: workspace.user !== undefined,
+      }),
+    );
   return asked?.exit ?? exitOf(judgement, flag(call, 'strict'));
 }
 

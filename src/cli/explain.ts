@@ -39,11 +39,14 @@ export async function explain(call: Call): Promise<Exit> {
     await print(
       `${JSON.stringify({ ...toVerdictsJson(judgement), artifacts: toVerdictsJson({ ...judgement, artifacts: found }).artifacts }, null, 1)}\n`,
     );
-  else await print(`${found.map((one) => renderSteps(one, judgement.set.intact)).join('\n')}`);
+  else
+    await print(
+      `${found.map((one) => renderSteps(one, judgement.set.intact, workspace.user !== undefined)).join('\n')}`,
+    );
   return exitOf({ ...judgement, artifacts: found }, false);
 }
 
-function renderSteps(one: Judged, intact: boolean): string {
+function renderSteps(one: Judged, intact: boolean, home: boolean): string {
   const { evidence, writer, rank, declaredClass } = one;
   const { parsed, claimed } = evidence;
   const declared = declaredClass ?? 'none';
@@ -65,12 +68,12 @@ function renderSteps(one: Judged, intact: boolean): string {
   lines.push(
     `  approved by  ${one.approvedBy.join(', ') || 'nobody'}${one.approvalExpiresAt === null ? '' : ` until ${isoOf(one.approvalExpiresAt)}`}`,
   );
-  lines.push('  findings', ...one.findings.flatMap((found) => renderFinding(found, one)));
+  lines.push('  findings', ...one.findings.flatMap((found) => renderFinding(found, one, home)));
   if (one.findings.length === 0) lines.push('    none');
-  return `${lines.join('\n')}\n${raise(one)}`;
+  return `${lines.join('\n')}\n${raise(one, home)}`;
 }
 
-function renderFinding(found: Weighed, one: Judged): readonly string[] {
+function renderFinding(found: Weighed, one: Judged, home: boolean): readonly string[] {
   const effect =
     found.effect === 'note'
       ? found.relief
@@ -80,14 +83,18 @@ function renderFinding(found: Weighed, one: Judged): readonly string[] {
         ? 'quarantine'
         : `at most ${found.effect}`;
   const place = found.line === null ? '' : ` line ${found.line}`;
-  return [`    ${found.code}  ${effect}${place}`, `      ${found.message}`, `      cure: ${fill(found.cure, one)}`];
+  return [
+    `    ${found.code}  ${effect}${place}`,
+    `      ${found.message}`,
+    `      cure: ${fill(found.cure, one, home)}`,
+  ];
 }
 
-function raise(one: Judged): string {
+function raise(one: Judged, home: boolean): string {
   const lowering = one.findings.filter((found) => found.effect !== 'note');
   if (lowering.length === 0) return `  It stands at the ceiling of its class.\n`;
   const [worst] = lowering.filter((found) => found.effect === 'quarantine').concat(lowering);
-  return `  To raise it, start with: ${worst ? fill(worst.cure, one) : ''}\n`;
+  return `  To raise it, start with: ${worst ? fill(worst.cure, one, home) : ''}\n`;
 }
 
 async function explainCode(code: keyof typeof CODES, format: 'text' | 'json'): Promise<Exit> {

@@ -6,12 +6,13 @@ import type { Repository } from '../git/repository.ts';
 import { entryOf } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Judged } from '../model/stages.ts';
+import { exitOf } from '../report/verdicts.ts';
 import { fill } from '../report/verdicts-text.ts';
 import { BEFORE, HOOK, hookPlace, hookScript, installHook, managersOf, uninstallHook } from '../write/git-hook.ts';
 import { type Call, CannotError, EXIT, type Exit, flag } from './command.ts';
 import { print, tell } from './output.ts';
 import { judgeForHook } from './tree.ts';
-import { openWorkspace } from './workspace.ts';
+import { openWorkspace, type Workspace } from './workspace.ts';
 
 /** Refusals told one by one. */
 const MAX_TOLD = 20;
@@ -20,7 +21,20 @@ const MAX_REASONS = 3;
 
 /** `writ hook pre-commit`: judges the index of the commit being made; quiet where nothing is refused. */
 export async function preCommit(call: Call): Promise<Exit> {
-  const { judgement, about, exit } = await judgeForHook(call, openWorkspace(call));
+  const asked = await judgeForHook(call, openWorkspace(call));
+  const { about } = asked;
+  const waiting = asked.judgement.artifacts.filter((one) => waitsForCommit(one, asked.judgement));
+  const judgement = {
+    ...asked.judgement,
+    artifacts: asked.judgement.artifacts.filter((one) => !waiting.includes(one)),
+  };
+  const takes = judgement.findings.some((one) => one.code === 'binding-missing');
+  const exit = waiting.length === 0 || takes ? asked.exit : exitOf(judgement, false);
+  if (exit === EXIT.ok)
+    for (const { evidence } of waiting)
+      await tell(
+        `writ: ${escapePath(evidence.parsed.candidate.path)} binds once ${evidence.claimed?.manifest.approvedBy} has signed this commit (git commit -S); until then it does not: writ check --commit HEAD`,
+      );
   const lines = refusals(judgement);
   if (exit === EXIT.ok) {
     if (lines.length > 0 && judgement.enforcement === 'observe')
@@ -33,6 +47,21 @@ export async function preCommit(call: Call): Promise<Exit> {
     `writ: ${exit === EXIT.refused ? 'refused' : 'could not check everything'}, nothing was committed (${about})\n${shown.join('\n')}`,
   );
   return exit;
+}
+
+/**
+ * Whether all that is missing is the signature of the very commit being made (policy.yaml, commits.approval). It cannot be there yet, so the hook
+ * lets the commit be made; nothing binds by that, and CI judges what was committed.
+ */
+function waitsForCommit({ findings, evidence }: Judged, { set }: Judgement): boolean {
+  const by = evidence.claimed?.manifest.approvedBy ?? null;
+  const refusing = findings.filter((one) => one.effect === 'quarantine');
+  return (
+    by !== null &&
+    set.policy.commits.approval.includes(by) &&
+    refusing.length > 0 &&
+    refusing.every((one) => one.code === 'approval-unproven' || one.code === 'approval-stale')
+  );
 }
 
 /** One entry each: file and line, code, what is wrong, and the cure. */
@@ -60,7 +89,14 @@ function reasons(one: Judged): readonly string[] {
 
 /** `writ hook install [--git]`: the pre-commit hook of this repository, or what to give the program that manages its hooks. */
 export async function install(call: Call): Promise<Exit> {
-  const { repository, root } = openWorkspace(call);
+  return installIn(openWorkspace(call), flag(call, 'dry-run'));
+}
+
+/** Writes the hook of one workspace, or says what to give the program that manages its hooks. */
+export async function installIn(
+  { repository, root }: Pick<Workspace, 'repository' | 'root'>,
+  dry: boolean,
+): Promise<Exit> {
   if (repository === null) throw new CannotError('this is no git work tree, so there are no git hooks');
   const managers = managersOf(repository);
   for (const { name, file, snippet, calls } of managers) {
@@ -79,7 +115,7 @@ export async function install(call: Call): Promise<Exit> {
     throw new CannotError(
       `core.hooksPath sends git to ${place.folder}, outside this repository, where other repositories may share it; nothing was written. Call there: "${process.execPath}" "${command}" hook pre-commit`,
     );
-  if (flag(call, 'dry-run')) {
+  if (dry) {
     await tell(`would write ${path}, and keep a hook that is there as ${BEFORE}:`);
     await print(script);
     return EXIT.ok;

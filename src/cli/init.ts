@@ -1,54 +1,58 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import { writeAtomic } from '../files/write-atomic.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { judge } from '../gate.ts';
 import { checkoutKeys } from '../gather/recall.ts';
-import { CONSTITUTION_TEMPLATE } from '../generated/template.ts';
 import { remoteUrl } from '../git/git.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
-import { readPins } from '../policy/pins.ts';
-import { POLICY_FILE, SET_FILE, SIGNERS_FILE } from '../policy/policy-set.ts';
+import { PINS_FILE, readPins } from '../policy/pins.ts';
+import { SET_FILE } from '../policy/policy-set.ts';
+import { pinsFor, USER_DIR, USER_ID, userPlace } from '../policy/user-set.ts';
 import { renderJudgement } from '../report/verdicts-text.ts';
-import { renderAllowedSigner } from '../sign/allowed-signers.ts';
-import { newKeyPair } from '../sign/new-key.ts';
-import type { SigningKey } from '../sign/private-key.ts';
-import { type PublicKey, parsePublicKey } from '../sign/public-key.ts';
 import { isOpen, openStore } from '../store/store.ts';
 import { keepBytes } from '../write/git-attributes.ts';
 import { changePins, withPin } from '../write/pins-file.ts';
 import { signSet } from '../write/policy-set.ts';
-import { type Call, CannotError, EXIT, type Exit, flag, text, UsageError } from './command.ts';
+import { knowSigner } from '../write/signer.ts';
+import { adopt, adoptionOf, printNext, ranksOf, writeCi } from './adopt.ts';
+import { type Call, CannotError, EXIT, type Exit, text, UsageError } from './command.ts';
+import { installIn } from './hook.ts';
 import { paintFor, print, STDOUT, tell } from './output.ts';
-import { openKeyFile, signingFile, signingName } from './signing.ts';
+import { readPublicKey, rootKey } from './root-key.ts';
+import { signingName } from './signing.ts';
+import { startingFiles } from './starting-set.ts';
 import { openWorkspace, toRequest, type Workspace } from './workspace.ts';
+import { idFromRemote, WORKSPACE_ID } from './workspace-id.ts';
 
-const WORKSPACE_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/;
-const DEFAULT_KEYS = ['id_ed25519', 'id_ecdsa', 'id_rsa'] as const;
-
-/** `writ init`: policies/, the first signature, the pin; then what each file would load as. */
+/** `writ init`: policies/, the first signature, the pin; what each file loads as before and after; what to do next. */
 export async function init(call: Call): Promise<Exit> {
   const workspace = openWorkspace(call);
-  const { root, places, now } = workspace;
+  const { root, places, now, user } = workspace;
+  const wish = adoptionOf(call, workspace);
   const name = signingName(call) ?? 'f13';
-  const dir = (text(call, 'dir') ?? POLICY_DIR).replace(/\/+$/, '');
-  if (!/^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/.test(dir) || dir.split('/').includes('..'))
-    throw new UsageError('--dir takes a plain folder inside the workspace');
+  const dir = dirOf(call, workspace);
   if (existsSync(join(root.path, dir, SET_FILE)))
     throw new UsageError(
       `${dir}/${SET_FILE} is there already: in a clone run writ trust pin, to change the set writ trust sign`,
     );
-  const id = text(call, 'workspace') ?? (await proposeId(workspace));
+  const id = text(call, 'workspace') ?? (user ? proposeUserId() : await proposeId(workspace));
   if (!WORKSPACE_ID.test(id)) throw new UsageError('--workspace takes an id like github.com/acme/app');
-  const pins = await readPins({ systemDir: places.systemDir, configDir: places.configDir, environment: places.root });
-  if ('fault' in pins) throw new CannotError(pins.fault);
-  if (pins.pins.some((pin) => pin.workspace === id))
-    throw new UsageError(
-      `a pin for ${id} is on this machine already; to give this workspace another id use --workspace, to replace the root writ trust rotate`,
-    );
+  if (id.startsWith(USER_ID) !== (user !== undefined))
+    throw new UsageError(`an id that begins with ${USER_ID} is for your own set (writ init --user), and only for that`);
+  await refusePinned(workspace, id);
   await refuseKnownCheckout(workspace);
-  const key = await rootKey(call, workspace, name);
+  try {
+    makeFolder(places.configDir, 0o700);
+  } catch (error) {
+    // Said before anything is signed: a set without its pin would decide nothing and be in the way.
+    throw new CannotError(
+      `the pin cannot be kept in ${places.configDir}: ${(error as NodeJS.ErrnoException).code ?? ''}`,
+    );
+  }
+  const before = await judge(toRequest(workspace, call, null));
+  const { key, file } = await rootKey(call, workspace, name);
   const recovery = text(call, 'recovery');
   const existed = ['constitution.md', 'exceptions.yaml', 'rules', 'policy.yaml', 'allowed_signers']
     .filter((name) => existsSync(join(root.path, dir, name)))
@@ -58,7 +62,7 @@ export async function init(call: Call): Promise<Exit> {
       root,
       dir,
       now,
-      changes: startingFiles(workspace, dir, id, name, key),
+      changes: startingFiles(root, { dir, id, name, key: key.publicKey }),
       raiseFloor: false,
       roots: [key.publicKey.fingerprint],
       recovery: recovery === null ? null : readPublicKey(recovery).fingerprint,
@@ -85,23 +89,73 @@ export async function init(call: Call): Promise<Exit> {
     existed.length > 0
       ? `\nThere already, and now signed or replaced: ${existed.join(', ')}. Read what is signed: writ trust show.`
       : '';
-  const judgement = await judge(toRequest(workspace, call, null));
-  await tell(
-    `${id}: ${name} is sovereign with ${key.publicKey.fingerprint}; policy set signed and pinned on this machine.${found}\nCommit ${dir}/. In other clones run: writ trust pin --fingerprint ${key.publicKey.fingerprint}\n`,
+  const { fingerprint } = key.publicKey;
+  await tell(`${id}: ${name} is sovereign with ${fingerprint}; policy set signed and pinned on this machine.${found}`);
+  const set = await judge(toRequest(workspace, call, null));
+  const signer = knowSigner(key, name, set.set, set.proofs.spawns, now);
+  if ('refused' in signer) throw new CannotError(signer.refused);
+  const adopted = await adopt(call, workspace, set, signer, wish);
+  const judgement = adopted.approved === 0 ? set : await judge(toRequest(workspace, call, null));
+  await print(
+    renderJudgement(judgement, {
+      paint: paintFor(STDOUT),
+      verbose: false,
+      before: ranksOf(before),
+      home: user !== undefined,
+    }),
   );
-  await print(renderJudgement(judgement, { paint: paintFor(STDOUT), verbose: false }));
-  return EXIT.ok;
+  await printNext(judgement, user !== undefined, `--as ${name} --key ${tilde(file)}`);
+  if (wish.gitHook) await installIn(workspace, false);
+  if (wish.ci !== null) await writeCi(workspace, id, fingerprint);
+  await tell(
+    user
+      ? 'Your home is governed on this machine. For its files: writ check --user, writ approve --user PATH'
+      : `Commit ${dir}/${adopted.approved > 0 ? ' and the sidecars' : ''}. In other clones run: writ trust pin --fingerprint ${fingerprint}`,
+  );
+  return adopted.refused > 0 ? EXIT.refused : EXIT.ok;
+}
+
+function dirOf(call: Call, { root, user }: Workspace): string {
+  const given = text(call, 'dir');
+  if (user) {
+    if (given !== null) throw new UsageError('--user has its own folder; --dir is for a workspace');
+    return userPlace(root.path)?.dir ?? USER_DIR;
+  }
+  const dir = (given ?? POLICY_DIR).replace(/\/+$/, '');
+  if (!/^[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*$/.test(dir) || dir.split('/').includes('..'))
+    throw new UsageError('--dir takes a plain folder inside the workspace');
+  return dir;
+}
+
+async function refusePinned({ places, user }: Workspace, id: string): Promise<void> {
+  const pins = await readPins({ systemDir: places.systemDir, configDir: places.configDir, environment: places.root });
+  if ('fault' in pins) throw new CannotError(pins.fault);
+  const own = user ? pinsFor(pins, true).pins[0] : undefined;
+  if (own !== undefined)
+    throw new UsageError(
+      `your own set ${own.workspace} is pinned on this machine, and its files are gone: restore them, or take its pin out of ${places.configDir}/${PINS_FILE}`,
+    );
+  if (pins.pins.some((pin) => pin.workspace === id))
+    throw new UsageError(
+      `a pin for ${id} is on this machine already; to give this workspace another id use --workspace, to replace the root writ trust rotate`,
+    );
+}
+
+/** A path below the home as a person types it. */
+function tilde(file: string): string {
+  const home = `${homedir()}/`;
+  return file.startsWith(home) ? `~/${file.slice(home.length)}` : file;
+}
+
+function proposeUserId(): string {
+  return `${USER_ID}${randomBytes(6).toString('hex')}`;
 }
 
 /** The remote only proposes an id; it decides nothing later (overview.md, policy set). */
 async function proposeId({ root, repository }: Workspace): Promise<string> {
   const url = repository === null ? null : await remoteUrl(repository);
-  const parsed =
-    url === null
-      ? null
-      : /^(?:[a-z+]+:\/\/(?:[^@/]+@)?|[^@/]+@)?([A-Za-z0-9.-]+)(?::\d+)?[:/]+(.+?)(?:\.git)?\/*$/.exec(url);
-  const proposed = parsed ? `${parsed[1]}/${parsed[2]}` : '';
-  if (WORKSPACE_ID.test(proposed)) return proposed;
+  const proposed = url === null ? null : idFromRemote(url);
+  if (proposed !== null) return proposed;
   const folder =
     basename(root.path)
       .replace(/[^A-Za-z0-9._-]/g, '-')
@@ -123,85 +177,4 @@ async function refuseKnownCheckout(workspace: Workspace): Promise<void> {
   } finally {
     await store.close();
   }
-}
-
-async function rootKey(call: Call, { places }: Workspace, name: string): Promise<SigningKey> {
-  const given = signingFile(call);
-  if (given !== null) return openKeyFile(given);
-  if (flag(call, 'new-key')) {
-    const file = join(places.configDir, 'keys', name);
-    if (existsSync(file)) throw new UsageError(`${file} is there already: name it with --key`);
-    const pair = newKeyPair(name);
-    mkdirSync(join(places.configDir, 'keys'), { recursive: true, mode: 0o700 });
-    writeAtomic(file, pair.privateKey, 0o600);
-    writeAtomic(`${file}.pub`, `${pair.publicKey.line} ${name}\n`, 0o644);
-    await tell(`made a key: ${file} (without a passphrase; add one with ssh-keygen -p -f ${file})`);
-    return openKeyFile(file);
-  }
-  const found = DEFAULT_KEYS.map((one) => join(homedir(), '.ssh', one)).find((file) => existsSync(file));
-  if (found === undefined)
-    throw new UsageError('no SSH key was found: name one with --key FILE, or make one with --new-key');
-  return openKeyFile(found);
-}
-
-export function readPublicKey(file: string): PublicKey {
-  let line: string;
-  try {
-    line = readFileSync(file, 'utf8').slice(0, 65_536).trim();
-  } catch {
-    throw new UsageError(`${file} cannot be read`);
-  }
-  const key = line.includes('\n') ? null : parsePublicKey(line);
-  if (key === null)
-    throw new UsageError(
-      `${file} is no OpenSSH public key of a kind writ takes (ed25519, ecdsa, rsa of 2048 bits or more, sk-)`,
-    );
-  return key;
-}
-
-function startingFiles(
-  { root }: Workspace,
-  dir: string,
-  id: string,
-  name: string,
-  key: SigningKey,
-): ReadonlyMap<string, string> {
-  const constitution = `${dir}/constitution.md`;
-  const files = new Map<string, string>();
-  const { keyType, fingerprint, line } = key.publicKey;
-  const signer = renderAllowedSigner({
-    principal: name,
-    fingerprint,
-    keyType,
-    publicKey: line,
-    namespaces: ['writ', 'git'],
-    validAfter: null,
-    validBefore: null,
-  });
-  files.set(`${dir}/${POLICY_FILE}`, policyText(id, constitution, name));
-  files.set(
-    `${dir}/${SIGNERS_FILE}`,
-    `# Who may sign here, and with which key. OpenSSH allowed_signers format, one principal a line.\n${signer}\n`,
-  );
-  if (!existsSync(join(root.path, constitution))) files.set(constitution, CONSTITUTION_TEMPLATE);
-  return files;
-}
-
-function policyText(id: string, constitution: string, name: string): string {
-  return [
-    '# What this workspace asks of the texts its agents read. After an edit run: writ trust sign',
-    'version: 1',
-    `workspace: ${id}`,
-    'constitution:',
-    `  documents: [${constitution}]`,
-    '  accepts: []            # earlier hashes or labels still accepted',
-    'principals:',
-    `  ${name}: sovereign`,
-    'approvals: {threshold: {policy: 1, constitution: 1}, maxDays: 365, presence: none}   # presence: touch asks for a security key',
-    'commits: {authorship: specialist, approval: none}',
-    'spawns: {maxHours: 24}',
-    'unmanifested: reference  # or quarantined',
-    'initPaths: []            # more init paths: - {path: "prompts/**/*.md", loads: launch}',
-    '',
-  ].join('\n');
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { enact, settleLeftovers, stateFault } from '../enact.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { judge } from '../gate.ts';
 import { HOSTS } from '../generated/hosts.ts';
@@ -119,7 +120,7 @@ function forReader(text: string): string {
 function machineSecret({ places }: Workspace): Uint8Array {
   const file = join(places.configDir, 'secret');
   if (!existsSync(file)) {
-    mkdirSync(places.configDir, { recursive: true, mode: 0o700 });
+    makeFolder(places.configDir, 0o700);
     writeAtomic(file, randomBytes(32), 0o600);
   }
   return readFileSync(file);

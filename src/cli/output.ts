@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { fstatSync, statSync, writeSync } from 'node:fs';
 import { devNull } from 'node:os';
 import type { Colours } from '../report/verdicts-text.ts';
-import { EXIT } from './command.ts';
+import { EXIT, type Exit } from './command.ts';
 
 /** The two places a command writes to, as file descriptors. */
 export const STDOUT = 1;
@@ -46,9 +46,16 @@ export function streamOf(output: Output): NodeJS.WriteStream {
   return stream;
 }
 
+let answer: (() => Exit) | null = null;
+
+/** Says what a command that never ends by itself answers when its reader stops reading. */
+export function whenReaderGoes(exit: () => Exit): void {
+  answer = exit;
+}
+
 // A reader that stops early (`writ check | head`) is no error of ours.
 function stopOn(error: NodeJS.ErrnoException): never {
-  process.exit(error.code === 'EPIPE' ? (process.exitCode ?? EXIT.unchecked) : EXIT.unchecked);
+  process.exit(error.code === 'EPIPE' ? (answer?.() ?? process.exitCode ?? EXIT.unchecked) : EXIT.unchecked);
 }
 
 async function write(output: Output, text: string): Promise<void> {

@@ -5,8 +5,8 @@ import { outranks, PRINCIPAL_NAME, toRole } from '../model/role.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { sealStatement, writeStatement } from '../write/statement-file.ts';
 import { type Call, CannotError, EXIT, type Exit, list, RefusedError, text, UsageError } from './command.ts';
-import { readPublicKey } from './init.ts';
 import { tell } from './output.ts';
+import { readPublicKey } from './root-key.ts';
 import { openSigner } from './signing.ts';
 import { openWorkspace, toRequest } from './workspace.ts';
 

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { withLock } from '../files/lock.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { readOnce } from '../files/read-once.ts';
 import { writeInside } from '../files/write-inside.ts';
 import { type Judgement, judge } from '../gate.ts';
@@ -17,8 +18,8 @@ import { editPrincipal } from '../write/policy-edit.ts';
 import { readSigned, type SetDraft, type SignedSet, signSet } from '../write/policy-set.ts';
 import { sealStatement, writeStatement } from '../write/statement-file.ts';
 import { type Call, CannotError, EXIT, type Exit, flag, RefusedError, text, UsageError } from './command.ts';
-import { readPublicKey } from './init.ts';
 import { tell } from './output.ts';
+import { readPublicKey } from './root-key.ts';
 import { openKey, openKeyFile, signingName } from './signing.ts';
 import { openWorkspace, toRequest, type Workspace } from './workspace.ts';
 
@@ -320,7 +321,7 @@ export async function repin(workspace: Workspace, dir: string, signed: SignedSet
 }
 
 async function underLock<T>(workspace: Workspace, work: () => Promise<T>): Promise<T> {
-  mkdirSync(workspace.places.configDir, { recursive: true, mode: 0o700 });
+  makeFolder(workspace.places.configDir, 0o700);
   return withLock(workspace.places.configDir, 'set', work);
 }
 

@@ -2,6 +2,7 @@ import { judge } from '../gate.ts';
 import { checkoutKeys, recall } from '../gather/recall.ts';
 import { escapePath } from '../model/escaped.ts';
 import { readPins } from '../policy/pins.ts';
+import { USER_ID } from '../policy/user-set.ts';
 import { isOpen, openStore } from '../store/store.ts';
 import { changePins, withPin } from '../write/pins-file.ts';
 import { readSigned } from '../write/policy-set.ts';
@@ -78,6 +79,11 @@ export async function pin(call: Call): Promise<Exit> {
   const signed = readSigned(root, memory.dir);
   if (signed === null)
     throw new UsageError(`${memory.dir}/ holds no signed policy set: in a new workspace run writ init`);
+  if (signed.workspace.startsWith(USER_ID) !== (workspace.user !== undefined))
+    throw new RefusedError(
+      'root-mismatch',
+      `${signed.workspace} ${workspace.user ? 'is the set of a workspace, not of a home' : "is somebody's own set for a home, and decides in no workspace"}`,
+    );
   const signers = signed.signers.map((signer) => signer.fingerprint);
   const asked = text(call, 'fingerprint');
   if (asked !== null && !signers.includes(asked))

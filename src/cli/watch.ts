@@ -5,7 +5,7 @@ import type { WatchEvent, WorkspaceFinding } from '../watch/event.ts';
 import { type WatchOptions, watchWorkspace } from '../watch/watch-workspace.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from './command.ts';
 import { actorOf } from './load.ts';
-import { paintFor, print } from './output.ts';
+import { paintFor, print, STDOUT, whenReaderGoes } from './output.ts';
 import { openWorkspace } from './workspace.ts';
 
 const EVERY = '10m';
@@ -33,13 +33,12 @@ export async function watch(call: Call): Promise<Exit> {
     pollMs: pollMs(call),
     once: flag(call, 'once-ready'),
   };
-  const paint = paintFor(process.stdout);
+  const paint = paintFor(STDOUT);
   const watching = watchWorkspace(options, async (event) => {
     await print(format === 'ndjson' ? `${JSON.stringify(event)}\n` : `${line(event, every, paint)}\n`);
   });
   // A reader that goes away ends the command, with what stood until then.
-  const closed = (): void => process.exit(watching.exit());
-  process.stdout.prependListener('error', closed);
+  whenReaderGoes(() => watching.exit());
   const stop = (): void => {
     for (const signal of SIGNALS) {
       process.removeListener(signal, stop);

@@ -5,8 +5,9 @@ import { isInside, openRoot, type WorkspaceRoot } from '../files/workspace-root.
 import type { Request } from '../gate.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
 import { type Instant, instantFromMs } from '../model/instant.ts';
-import type { Places } from '../model/settings.ts';
+import type { Places, UserSession } from '../model/settings.ts';
 import { pinFromEnvironment } from '../policy/pins.ts';
+import { USER_DIR, userPlace } from '../policy/user-set.ts';
 import { type StateLocation, toStateLocation } from '../store/location.ts';
 import { type Call, flag, text, UsageError } from './command.ts';
 import { progressBar } from './progress.ts';
@@ -18,6 +19,8 @@ export interface Workspace {
   readonly places: Places;
   readonly state: StateLocation;
   readonly now: Instant;
+  /** `--user`: the home is the workspace, under the user's own set. */
+  readonly user?: UserSession;
 }
 
 /** Finds the workspace: `--root`, else the git top level, else the current folder (cli.md). */
@@ -25,14 +28,20 @@ export function openWorkspace(call: Call): Workspace {
   const given = text(call, 'root');
   if (given !== null && !(existsSync(given) && statSync(given).isDirectory()))
     throw new UsageError(`--root ${given} is no folder`);
-  const repository = findRepository(given ?? process.cwd());
-  const root = openRoot(given ?? repository?.topLevel ?? process.cwd());
+  const found = findRepository(given ?? process.cwd());
   const { env } = process;
   const home = homedir();
+  const start = given ?? found?.topLevel ?? process.cwd();
+  const user = flag(call, 'user') ? { start: resolve(start) } : null;
+  const repository = user === null ? found : null;
+  const root = user === null ? openRoot(start) : openHome(home);
   const config = env.WRIT_CONFIG ? resolve(env.WRIT_CONFIG) : join(xdg(env.XDG_CONFIG_HOME, home, '.config'), 'writ');
   const state = toStateLocation(env.WRIT_STATE, env.XDG_STATE_HOME, home);
-  refuseInside(root, config, 'WRIT_CONFIG');
-  if (state.kind === 'sqlite') refuseInside(root, state.file, 'WRIT_STATE');
+  // The home is the user's own, pins and state included; what no repo may choose, the user does.
+  if (user === null) {
+    refuseInside(root, config, 'WRIT_CONFIG');
+    if (state.kind === 'sqlite') refuseInside(root, state.file, 'WRIT_STATE');
+  }
   const pinned = env.WRIT_ROOT ? pinFromEnvironment(env.WRIT_ROOT) : null;
   if (pinned !== null && 'fault' in pinned) throw new UsageError(pinned.fault);
   const now = instantFromMs(Date.now());
@@ -43,7 +52,17 @@ export function openWorkspace(call: Call): Workspace {
     places: { systemDir: '/etc/writ', configDir: config, home, root: env.WRIT_ROOT || null },
     state,
     now,
+    ...(user === null ? {} : { user }),
   };
+}
+
+function openHome(home: string): WorkspaceRoot {
+  if (!(isAbsolute(home) && existsSync(home) && statSync(home).isDirectory()))
+    throw new UsageError(`--user needs a home, and HOME names no folder: ${home}`);
+  const root = openRoot(home);
+  if (userPlace(root.path) === null)
+    throw new UsageError(`--user: a link leads ${home}/${USER_DIR} out of the home; a set must lie in what it governs`);
+  return root;
 }
 
 /** What the gate is asked, for a workspace. */
@@ -71,7 +90,10 @@ export function toPath({ root }: Workspace, arg: string): string {
   );
   const existing = found.find((one) => one !== null && existsSync(join(root.path, one)));
   const path = existing ?? found.find((one) => one !== null && one !== '') ?? null;
-  if (path === null) throw new UsageError(`${arg} lies outside the workspace ${root.path}`);
+  if (path === null)
+    throw new UsageError(
+      `${arg} lies outside the workspace ${root.path}${within(homedir(), absolute) === null ? '' : '; for a file of your home add --user'}`,
+    );
   return path;
 }
 

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 
 /** Longest wait for a lock, ms. */
 const WAIT = 30_000;
@@ -30,7 +30,7 @@ export async function withLock<T>(
   wait: number = WAIT,
 ): Promise<T> {
   const { lock } = (await import('proper-lockfile')).default;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const target = join(folder, name);
   const until = Date.now() + Math.min(wait, WAIT);
   let lost: Error | null = null;

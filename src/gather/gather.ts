@@ -6,10 +6,11 @@ import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import { ROLES } from '../model/role.ts';
 import type { CommitProof, Evidence, ImportFact, Parsed } from '../model/stages.ts';
-import { isTimed, matchesArtifact } from '../policy/approvals.ts';
+import { isTimed, matchesArtifact, standingOfCommit } from '../policy/approvals.ts';
 import { trace } from '../policy/identity.ts';
 import { gitBlobId, sha256Hex } from '../sign/digest.ts';
 import { dearmor, verifySshsig } from '../sign/sshsig.ts';
+import type { CommitApprovals } from './commit-approvals.ts';
 import type { Proofs } from './proofs.ts';
 import { relatedApprovals } from './related.ts';
 import { type Settled, settle, type Weigh } from './settle.ts';
@@ -26,11 +27,22 @@ export interface GatherInput {
   readonly kept?: Kept | undefined;
   /** Imports by importing path. */
   readonly imports: ReadonlyMap<string, readonly ImportFact[]>;
+  /** Real path of the folder that was read. */
+  readonly root: string;
 }
 
+const NO_COMMITS: CommitApprovals = { of: () => null, isCutOff: () => false };
+
+type Weighing = GatherInput & { readonly commitApprovals: CommitApprovals };
+
 /** All the input and output that judging still needs; after this everything is pure (overview.md, the pipeline). */
-export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
-  const { parsed, set, proofs } = input;
+export async function gather(given: GatherInput): Promise<readonly Evidence[]> {
+  const { parsed, set, proofs } = given;
+  const approving =
+    set.policy.commits.approval.length === 0
+      ? null
+      : await import('./commit-approvals.ts').then((part) => part.commitApprovals({ ...given, spawns: proofs.spawns }));
+  const input: Weighing = { ...given, commitApprovals: approving ?? NO_COMMITS };
   const settled = parsed.map((one) => ({ one, settled: settle(one, weigher(one, input), set) }));
   const [commits, ancestry] = await Promise.all([commitProofs(settled, input), sourceCommits(settled, input)]);
   const duplicates = findDuplicates(settled, commits, input);
@@ -56,6 +68,8 @@ export async function gather(input: GatherInput): Promise<readonly Evidence[]> {
       authorship: claimed ? authorshipOf(one, claimed.contentSha256, proofs) : [],
       commit: commits.get(one.aliasOf ?? path) ?? null,
       approvals,
+      commitApproval: claimed && approving !== null ? approving.of(one, claimed) : null,
+      commitHistory: approving?.isCutOff(one) === true ? ('incomplete' as const) : null,
       revocations: set.revocations,
       live: claimed ? relatedApprovals(proofs.live, path, claimed) : [],
       knownIds: proofs.knownIds,
@@ -78,10 +92,12 @@ function authorshipOf(one: Parsed, contentSha256: string, proofs: Proofs): Evide
 type Pair = { readonly one: Parsed; readonly settled: Settled };
 
 /** What stands behind a manifest of one file: an approval that stands, one that time alone keeps from standing, else the role of a proven writer. */
-function weigher(one: Parsed, { proofs, set, now }: GatherInput): Weigh {
+function weigher(one: Parsed, { proofs, set, now, commitApprovals }: Weighing): Weigh {
   const { path } = one.candidate;
   return (claimed) => {
     const approvals = proofs.approvals.all.filter((standing) => matchesArtifact(standing.approval, path, claimed));
+    const byCommit = commitApprovals.of(one, claimed);
+    if (byCommit !== null) approvals.push(standingOfCommit(byCommit, set, proofs.spawns, now));
     if (approvals.some((standing) => standing.problem === null)) return APPROVED + 1;
     if (approvals.some(isTimed)) return APPROVED;
     const roles = authorshipOf(one, claimed.contentSha256, proofs)
@@ -211,7 +227,7 @@ async function sourceCommits(
 function findDuplicates(
   settled: readonly Pair[],
   commits: ReadonlyMap<string, CommitProof>,
-  input: GatherInput,
+  input: Weighing,
 ): ReadonlyMap<Parsed, string> {
   const byId = new Map<string, Pair[]>();
   for (const pair of settled) {
@@ -243,7 +259,7 @@ function fileOf({ one }: Pair): string {
   return `${one.aliasOf ?? one.candidate.path}:${one.line ?? ''}`;
 }
 
-function weightOf({ one, settled }: Pair, commits: ReadonlyMap<string, CommitProof>, input: GatherInput): number {
+function weightOf({ one, settled }: Pair, commits: ReadonlyMap<string, CommitProof>, input: Weighing): number {
   const { claimed } = settled;
   if (!claimed) return 0;
   const commit = one.line === null ? commits.get(one.candidate.path) : undefined;

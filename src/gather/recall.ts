@@ -5,11 +5,12 @@ import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Repository } from '../git/repository.ts';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
-import type { Places } from '../model/settings.ts';
+import type { Places, UserSession } from '../model/settings.ts';
 import { wasRead } from '../model/source.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
 import { type Pin, type Pins, readPins } from '../policy/pins.ts';
 import { NOTHING_REMEMBERED, type Remembered, SET_FILE } from '../policy/policy-set.ts';
+import { pinsFor, USER_DIR, userPlace } from '../policy/user-set.ts';
 import { openStatement } from '../sign/statement.ts';
 import type { StateLocation } from '../store/location.ts';
 import { isOpen, openStore } from '../store/store.ts';
@@ -29,6 +30,8 @@ export interface RecallInput {
   readonly state: StateLocation;
   readonly stateFault: string | null;
   readonly standsFor?: StandsFor;
+  /** The home is judged, under the user's own set. */
+  readonly user?: UserSession;
 }
 
 /** What this machine knows before it looks at the workspace: pins and state. */
@@ -55,8 +58,8 @@ export async function recall(input: RecallInput): Promise<Memory> {
     });
     return { pins: null, remembered: NOTHING_REMEMBERED, dir: findDir(input.root, null), findings: [found] };
   }
-  const pins = withPin(own, input.standsFor?.pin ?? null);
-  const dir = findDir(input.root, pins);
+  const pins = withPin(pinsFor(own, input.user !== undefined), input.standsFor?.pin ?? null);
+  const dir = input.user ? userDir(input) : findDir(input.root, pins);
   const state = await recallState(input, pins, claimedId(input.root, dir));
   return { pins, dir, ...state };
 }
@@ -137,6 +140,10 @@ function findDir(root: WorkspaceRoot, pins: Pins | null): string {
   } catch {
     return POLICY_DIR;
   }
+}
+
+function userDir({ root }: RecallInput): string {
+  return userPlace(root.path)?.dir ?? USER_DIR;
 }
 
 function claimedId(root: WorkspaceRoot, dir: string): string | null {

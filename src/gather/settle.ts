@@ -14,6 +14,19 @@ export interface Settled {
 /** How much proof stands behind a manifest; 0 is none. */
 export type Weigh = (claimed: Claimed) => number;
 
+/** Whether two readings hold one manifest, every field of it: as where a link to a folder shows the sidecar of the file it leads to once more. */
+function isSame({ claimed }: Reading, { claimed: other }: Reading): boolean {
+  return (
+    claimed !== null &&
+    other !== null &&
+    claimed.carrier === other.carrier &&
+    claimed.manifestDigest === other.manifestDigest &&
+    claimed.contentSha256 === other.contentSha256 &&
+    claimed.manifest.approvedBy === other.manifest.approvedBy &&
+    claimed.manifest.binding === other.manifest.binding
+  );
+}
+
 /**
  * Settles on one manifest. Two are ambiguous and refused, unless one has more proof behind it than every other: then a
  * sidecar somebody dropped beside it is refused alone, and the proven text keeps its rank (hard rule 10). The same manifest
@@ -29,7 +42,7 @@ export function settle(parsed: Parsed, weigh: Weigh, set: PolicySet): Settled {
   }
   const [only] = real;
   if (!only) return { claimed: null, strays: [], findings: isSilent(parsed) ? notes : [...notes, ...MISSING] };
-  if (real.length === 1)
+  if (real.length === 1 || real.every((reading) => isSame(reading, only)))
     return {
       claimed: only.claimed,
       strays: [],

@@ -6,7 +6,7 @@ import { isObjectId, isShallow } from './head.ts';
 import { type ObjectReader, openObjects } from './objects.ts';
 import type { Repository } from './repository.ts';
 import { findTouches } from './touches.ts';
-import { findInTrees, type Lookup, listBelow, openTrees, pathFrom, type TreeEntry } from './tree.ts';
+import { findInTrees, type Lookup, listBelow, openTrees, pathFrom, type TreeEntry, type Trees } from './tree.ts';
 
 /** The commit that put the bytes of a path where they are. Every field comes from objects whose hash was checked. */
 export interface CommitFact {
@@ -20,6 +20,16 @@ export interface CommitFact {
   /** The committer's date, unix ms: the committer chose it. */
   readonly committedAt: number;
   readonly isMerge: boolean;
+  /** What lies at `Also.beside` in the tree of the commit; null where nothing was asked, nothing is there, or it is too large. */
+  readonly beside: Uint8Array | null;
+}
+
+/** What a search may be asked for besides regular files. */
+export interface Also {
+  /** Paths that are links: their blob is where they lead to. */
+  readonly links: ReadonlySet<string>;
+  /** One path to read in the tree of every commit found. */
+  readonly beside: string;
 }
 
 /** What the history says of a set of paths. A path that is absent has no commit that can be proven to have put it there. */
@@ -48,6 +58,8 @@ const TIMEOUT = 20_000;
 const COMMIT_BYTES = 1_048_576;
 const UNUSABLE = /\0|(?:^|\/)\.{0,2}(?:\/|$)/;
 const REGULAR = new Set(['100644', '100755']);
+const LINK = '120000';
+const BESIDE_BYTES = 262_144;
 const NO_REFS: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -57,7 +69,12 @@ const NO_REFS: ReadonlyMap<string, string> = new Map();
  * *named in the commit itself* has not the same blob there. So grafts, replacements, a forged commit-graph, a faked shallow file and damaged packs
  * can make a fact vanish, never make one. Deleted paths, links and submodules have none. A merge that changed the path is told as a merge, without signature.
  */
-export async function lastCommits(repo: Repository, head: string, paths: ReadonlySet<string>): Promise<LastCommits> {
+export async function lastCommits(
+  repo: Repository,
+  head: string,
+  paths: ReadonlySet<string>,
+  also?: Also,
+): Promise<LastCommits> {
   const facts = new Map<string, CommitFact>();
   // A path git refuses as an argument would end the whole log, and so hide every other path.
   const usable = new Set([...paths].filter((path) => !UNUSABLE.test(path)));
@@ -68,7 +85,7 @@ export async function lastCommits(repo: Repository, head: string, paths: Readonl
       const reader = openObjects(repo, session);
       try {
         const touches = await findTouches(session, head, usable);
-        const found = await proven(repo, reader, touches.commits);
+        const found = await proven(repo, reader, touches.commits, also ?? null);
         const cut = found.size < usable.size && isShallow(repo);
         return {
           facts: found,
@@ -130,6 +147,7 @@ async function proven(
   repo: Repository,
   reader: ObjectReader,
   touched: ReadonlyMap<string, string>,
+  also: Also | null,
 ): Promise<Map<string, CommitFact>> {
   const facts = new Map<string, CommitFact>();
   const commits = await readCommits(repo, reader, touched.values());
@@ -154,12 +172,13 @@ async function proven(
   }
   const trees = openTrees(repo, reader);
   const looked = await findInTrees(trees, [...after, ...before.filter(({ tree }) => tree !== '')]);
+  const besides = also === null ? null : await readBeside(reader, trees, commits, also.beside);
   let next = after.length;
   for (const [index, { path, id, commit }] of asked.entries()) {
     const now = looked[index];
     const was = before[index]?.tree === '' ? null : looked[next++];
     if (now === null || now === undefined || now === 'unknown' || was === undefined || was === 'unknown') continue;
-    if (!REGULAR.has(now.mode) || was?.id === now.id) continue;
+    if (!(also?.links.has(path) ? now.mode === LINK : REGULAR.has(now.mode)) || was?.id === now.id) continue;
     const isMerge = commit.parents.length > 1;
     const { payload, committedAt } = commit;
     facts.set(path, {
@@ -169,9 +188,39 @@ async function proven(
       payload,
       committedAt,
       isMerge,
+      beside: besides?.get(id) ?? null,
     });
   }
   return facts;
+}
+
+/** @returns the bytes of one path in each of some commits, by commit id; absent where it is no regular file there. */
+async function readBeside(
+  reader: ObjectReader,
+  trees: Trees,
+  commits: ReadonlyMap<string, CommitObject>,
+  path: string,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const ids = [...commits.keys()];
+  const found = await findInTrees(
+    trees,
+    ids.map((id) => ({ tree: commits.get(id)?.tree ?? '', path })),
+  );
+  const blobOf = (index: number): string | null => {
+    const entry = found[index];
+    return entry && entry !== 'unknown' && REGULAR.has(entry.mode) ? entry.id : null;
+  };
+  const { objects } = await reader.read(
+    ids.flatMap((_id, index) => blobOf(index) ?? []),
+    'blob',
+    BESIDE_BYTES,
+  );
+  return new Map(
+    ids.flatMap((id, index) => {
+      const bytes = objects.get(blobOf(index) ?? '');
+      return bytes === undefined ? [] : [[id, bytes] as const];
+    }),
+  );
 }
 
 async function readCommits(

@@ -486,6 +486,15 @@ const TABLE = {
     rule: 'WAJIB 8 hard rules',
   },
   // scan
+  'history-incomplete': {
+    stage: 'verify',
+    effect: 'quarantine',
+    unchecked: true,
+    withheld: 'always',
+    meaning: 'A signed commit may approve it, and the history that would say so is not here.',
+    cure: 'Get the history: git fetch --unshallow (in CI: fetch-depth: 0)',
+    rule: 'formats.md policy.yaml, commits.approval',
+  },
   'scan-incomplete': {
     stage: 'scan',
     effect: 'quarantine',

@@ -11,3 +11,9 @@ export interface Places {
   /** `WRIT_ROOT`, or null. */
   readonly root: string | null;
 }
+
+/** The home is what is judged: under the user’s own set, as a session would see it that starts in a folder. */
+export interface UserSession {
+  /** Absolute. */
+  readonly start: string;
+}

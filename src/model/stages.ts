@@ -117,6 +117,10 @@ export interface Evidence extends Staged<'evidence'> {
   readonly commit: CommitProof | null;
   /** Approvals that name this path, these bytes or this artifact id. */
   readonly approvals: readonly Statement<ApprovalPredicate>[];
+  /** What the signed commit that introduced exactly this says as an approval; absent or null where none does (policy.yaml, commits.approval). */
+  readonly commitApproval?: Statement<ApprovalPredicate> | null;
+  /** A commit might approve it, and the history that would tell is cut off or git could not read it. */
+  readonly commitHistory?: 'incomplete' | null;
   readonly revocations: readonly Statement<RevocationPredicate>[];
   /** Every live approval of the workspace, for supersession. */
   readonly live: readonly LiveApproval[];

@@ -40,11 +40,38 @@ export function standingOf(
   spawns: SpawnIndex,
   now: Instant,
 ): Standing {
+  return standingIn('writ', approval, set, spawns, now);
+}
+
+/**
+ * Judges what a signed commit says as an approval (policy.yaml, commits.approval). As any other, and: only the principals named there, and only a
+ * key whose line of allowed_signers lists the namespace `git`. Spawned agents have no such line.
+ */
+export function standingOfCommit(
+  approval: Statement<ApprovalPredicate>,
+  set: PolicySet,
+  spawns: SpawnIndex,
+  now: Instant,
+): Standing {
+  const standing = standingIn('git', approval, set, spawns, now);
+  const { approver } = approval.predicate;
+  if (standing.problem !== null || set.policy.commits.approval.includes(approver)) return standing;
+  const why = `commits.approval does not name ${approver}`;
+  return { ...standing, problem: 'approver-not-permitted', why, stood: false };
+}
+
+function standingIn(
+  namespace: 'writ' | 'git',
+  approval: Statement<ApprovalPredicate>,
+  set: PolicySet,
+  spawns: SpawnIndex,
+  now: Instant,
+): Standing {
   const { predicate } = approval;
   let first: Standing | null = null;
   // The approver may have signed with several keys: one that stands is enough.
   for (const signer of approval.signers) {
-    const found = trace(set, spawns, signer.fingerprint, 'writ', now);
+    const found = trace(set, spawns, signer.fingerprint, namespace, now);
     if (!found || found.faults.length > 0 || found.identity.principal !== predicate.approver) continue;
     const approver = found.identity;
     const problem = permission(approval, approver, signer.userPresent, set) ?? timing(approval, found, set, now);

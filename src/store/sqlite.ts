@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { accessSync, closeSync, constants, linkSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DatabaseConnection, DatabaseIntrospector, Dialect } from 'kysely';
@@ -46,7 +57,7 @@ export async function openReading(file: string): Promise<OpenDatabase | Unavaila
 /** Opens state to write it; creates it where it is missing and brings an older schema forward. */
 export async function openWriting(file: string): Promise<OpenDatabase | Unavailable> {
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    makeFolderOf(file);
     if (statSync(file, { throwIfNoEntry: false }) === undefined) await create(file);
     // SQLite quietly opens such a file read-only, and a read-only one begins a transaction without a word.
     for (const needed of [file, path.dirname(file)]) accessSync(needed, constants.W_OK);
@@ -54,6 +65,20 @@ export async function openWriting(file: string): Promise<OpenDatabase | Unavaila
     return cannotUse(file, error);
   }
   return tryOpen(file, 'rw');
+}
+
+/** The first missing folder by itself: where a disk refuses it, as /proc does, Node's recursive mkdir would try for ever. */
+function makeFolderOf(file: string): void {
+  let first = path.dirname(file);
+  if (existsSync(first)) return;
+  while (!existsSync(path.dirname(first))) first = path.dirname(first);
+  try {
+    mkdirSync(first, { mode: 0o700 });
+  } catch (error) {
+    // Another boot was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
 }
 
 /** Built whole under another name and then linked into place: the state file never exists without its tables, so an empty one is damage. */

@@ -4,7 +4,7 @@ import type { Finding, FindingCode } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import type { Claimed, Evidence } from '../model/stages.ts';
-import { isTimed, matchesArtifact, type Standing, standingOf } from '../policy/approvals.ts';
+import { isTimed, matchesArtifact, type Standing, standingOf, standingOfCommit } from '../policy/approvals.ts';
 import type { Verifying } from './verify.ts';
 
 /** What the approvals of one artifact amount to. */
@@ -32,7 +32,13 @@ export function weighApprovals(evidence: Evidence, claimed: Claimed, { set, spaw
   const matching = evidence.approvals.filter((approval) =>
     matchesArtifact(approval, evidence.parsed.candidate.path, claimed),
   );
-  const standings = matching.map((approval) => standingOf(approval, set, spawns, now));
+  const { commitApproval = null } = evidence;
+  const standings = [
+    ...matching.map((approval) => standingOf(approval, set, spawns, now)),
+    ...(commitApproval !== null && matchesArtifact(commitApproval, evidence.parsed.candidate.path, claimed)
+      ? [standingOfCommit(commitApproval, set, spawns, now)]
+      : []),
+  ];
   const byOther = standings.filter(
     (one) => one.approver.role === 'sovereign' || one.approval.predicate.approver !== manifest.author,
   );
@@ -55,13 +61,14 @@ export function weighApprovals(evidence: Evidence, claimed: Claimed, { set, spaw
     standing: valid,
     findings: approved
       ? []
-      : explain(evidence, claimed, {
+      : (cutOff(evidence, claimed, set) ??
+        explain(evidence, claimed, {
           standings,
           byOther,
           valid,
           needed,
           stale: matching.length < evidence.approvals.length,
-        }),
+        })),
   };
 }
 
@@ -141,6 +148,13 @@ function because(code: CodeName, standing: Standing): Finding {
     message: `The approval of ${standing.approval.predicate.approver} does not stand: ${standing.why}.`,
     file: standing.approval.file,
   });
+}
+
+/** Where a commit of the one whom approved_by names would do, and the history is cut off, nobody can say that it is not approved. */
+function cutOff({ commitHistory }: Evidence, { manifest }: Claimed, set: PolicySet): readonly Finding[] | null {
+  const { approvedBy, class: cls } = manifest;
+  const might = approvedBy !== null && canBind(cls) && set.policy.commits.approval.includes(approvedBy);
+  return might && commitHistory === 'incomplete' ? [finding('history-incomplete')] : null;
 }
 
 function threshold(set: PolicySet, cls: Claimed['manifest']['class']): number {

@@ -18,7 +18,10 @@ export function checkSupersession(
   const { live } = evidence;
   const { path } = evidence.parsed.candidate;
   const ownDigests = new Set(standing.map((one) => one.approval.payloadDigest));
-  const own = live.filter((one) => ownDigests.has(one.payloadDigest) && one.path === path);
+  const own = [
+    ...live.filter((one) => ownDigests.has(one.payloadDigest) && one.path === path),
+    ...standing.flatMap((one) => (one.approval === evidence.commitApproval ? [ofCommit(one, path)] : [])),
+  ];
   const findings: Finding[] = [];
   const successor = successorOf(own, live, claimed);
   if (successor)
@@ -46,6 +49,26 @@ export function checkSupersession(
       }),
     );
   return findings;
+}
+
+/** A commit replaces nothing: it leaves no memory, so where an approval of another version still stands the two are a gap, and time cannot settle it. */
+function ofCommit({ approval, approver }: Standing, path: string): LiveApproval {
+  const { artifactId, class: cls, level, expiresAt } = approval.predicate;
+  const { payloadDigest, issuedAt } = approval;
+  const sha256 = approval.subjects[0]?.sha256 ?? '';
+  return {
+    payloadDigest,
+    artifactId,
+    class: cls,
+    level,
+    path,
+    sha256,
+    issuedAt,
+    replaces: [],
+    approver,
+    expiresAt,
+    lapsed: false,
+  };
 }
 
 function successorOf(

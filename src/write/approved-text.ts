@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { makeFolder } from '../files/make-folder.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { escapeText } from '../model/escaped.ts';
 import { sha256Hex } from '../sign/digest.ts';
@@ -14,7 +15,7 @@ export function keepApproved(state: StateLocation, content: string): void {
   const file = fileOf(state, sha256Hex(content));
   if (file === null || existsSync(file)) return;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file), 0o700);
     writeAtomic(file, gzipSync(content), 0o600);
   } catch {
     // A full or read-only disk costs the diff of the next approval, not this approval.

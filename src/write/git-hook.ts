@@ -114,7 +114,7 @@ code=$?
 }
 
 /** @returns whose hook lies there. */
-function hookState(folder: string): HookState {
+export function hookState(folder: string): HookState {
   const path = join(folder, HOOK);
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return 'none';
   return readSmallText(path).split('\n', 2)[1] === MARK ? 'ours' : 'other';
@@ -153,6 +153,15 @@ export function uninstallHook(folder: string): 'none' | 'other' | 'removed' | 'r
   }
   renameSync(before, join(folder, HOOK));
   return 'restored';
+}
+
+/** The node and the writ a hook of ours calls; null where it names none. */
+export function calledBy(script: string): { readonly node: string | null; readonly writ: string | null } {
+  const named = (name: string): string | null => {
+    const found = new RegExp(`^${name}='((?:[^']|'\\\\'')*)'$`, 'm').exec(script)?.[1];
+    return found === undefined ? null : found.replaceAll("'\\''", "'");
+  };
+  return { node: named('node'), writ: named('writ') };
 }
 
 function quoted(word: string): string {

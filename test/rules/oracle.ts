@@ -93,6 +93,7 @@ export const PAGE: Readonly<Record<string, PageRow>> = {
   'supersedes-unknown': row(N),
   'supersedes-higher-authority': row(Q),
   'binding-claim': row(N),
+  'history-incomplete': row(Q, 'E'),
   'scan-incomplete': row(Q, 'E'),
   'intent-mismatch': row(N),
   'intent-claims-authority': row(R, 'M', { evidence: Q }),

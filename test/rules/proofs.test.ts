@@ -347,6 +347,7 @@ describe('hard rule 10: what is unproven or unapproved changes nothing else', ()
       prefix: '',
       now: NOW,
       imports: new Map(),
+      root: '',
     });
     return new Map(
       evidence.map((one) => {
