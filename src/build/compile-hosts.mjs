@@ -35,7 +35,11 @@ const relative = (value) =>
 const plain = (value) => relative(value) && !WILD.test(value);
 
 /** Reads every profile under `root` and writes the module `out`. Throws `HostFaults` with one `file:line: message` a line. */
-export function compileHosts({ root, out = join(root, 'src/generated/hosts.ts'), launchOut = join(dirname(out), 'launch.ts') }) {
+export function compileHosts({
+  root,
+  out = join(root, 'src/generated/hosts.ts'),
+  launchOut = join(dirname(out), 'launch.ts'),
+}) {
   const files = readdirSync(join(root, FOLDER))
     .filter((name) => name.endsWith('.yaml'))
     .sort();
@@ -156,10 +160,29 @@ function readLaunch(node, fail) {
   const words = list((v) => typeof v === 'string' && v !== '' && !/[\0\n]/.test(v));
   const read = record(node, fail, {
     required: { source: text, at: day, commands: words, feed: 'node' },
-    optional: { args: words, env: variables, drops: words, owns: words, resumes: words, narrow: 'node', takes: 'nodes' },
+    optional: {
+      args: words,
+      env: variables,
+      drops: words,
+      owns: words,
+      resumes: words,
+      resumeArgs: words,
+      narrow: 'node',
+      takes: 'nodes',
+    },
   });
   if (read === null) return null;
-  const { args = [], env = {}, drops = [], owns = [], resumes = [], narrow, takes = [], ...rest } = read;
+  const {
+    args = [],
+    env = {},
+    drops = [],
+    owns = [],
+    resumes = [],
+    resumeArgs = [],
+    narrow,
+    takes = [],
+    ...rest
+  } = read;
   return {
     ...rest,
     args,
@@ -167,6 +190,7 @@ function readLaunch(node, fail) {
     drops,
     owns,
     resumes,
+    resumeArgs,
     narrow: narrow ? readGroups(narrow, words, fail) : {},
     takes: takes.flatMap((one) => record(one, fail, { required: { path: plain, option: text }, optional: {} }) ?? []),
     feed: readFeed(read.feed, fail),

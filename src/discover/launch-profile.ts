@@ -41,6 +41,8 @@ export interface LaunchProfile extends Switches {
   readonly owns: readonly string[];
   /** Words that carry on an earlier session. */
   readonly resumes: readonly string[];
+  /** Switches that such a session needs, so that it gets the boot context of today. */
+  readonly resumeArgs: readonly string[];
   /** By the pattern of the profile: `always` or the narrowing that keeps it out. What is missing is read whatever is done. */
   readonly inside: Readonly<Record<string, string>>;
   /** The same by `home PATTERN`, `ancestors PATTERN`, `system PATTERN`. */
