@@ -207,8 +207,11 @@ function readGroups(node, words, fail) {
     node.items.flatMap(({ key, value }) => {
       const name = String(key.value);
       if (!NAME.test(name) || name === 'always') fail(key, `${name} is no name for a group`);
-      const group = record(value, fail, { required: { says: text }, optional: { args: words, env: variables } });
-      return group === null ? [] : [[name, { args: [], env: {}, ...group }]];
+      const group = record(value, fail, {
+        required: { says: text },
+        optional: { args: words, env: variables, unless: words },
+      });
+      return group === null ? [] : [[name, { args: [], env: {}, unless: [], ...group }]];
     }),
   );
 }

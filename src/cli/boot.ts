@@ -56,13 +56,13 @@ export function actorOf(call: Call): string {
 
 /**
  * Says plainly what was moved, how to get it back, and what the host will read all the same.
- * @param raw whether nothing keeps the host from its own files.
+ * @param told `raw`: nothing keeps the host from its own files; `host`: of what stays where it lies only what that host reads, null: all.
  */
 export async function tellBoot(
   judgement: Judgement,
   moved: readonly MoveResult[],
   boot: BootContext,
-  raw: boolean,
+  told: { readonly raw: boolean; readonly host: string | null },
 ): Promise<void> {
   if (judgement.enforcement === 'observe')
     await tell(
@@ -81,10 +81,12 @@ export async function tellBoot(
   if (moved.some((one) => one.moved))
     await tell('writ: in a git work tree the moved files show up as deleted in git status');
   for (const one of judgement.artifacts) {
-    const { path } = one.evidence.parsed.candidate;
+    const { path, uses, outside } = one.evidence.parsed.candidate;
+    if (told.host !== null && (outside || !uses.some((use) => use.host === told.host || use.host === 'generic')))
+      continue;
     if (one.disposition === 'withhold' || (one.disposition === 'move' && judgement.enforcement === 'observe'))
       await tell(`writ: withheld ${escapePath(path)}: ${reasonOf(one)?.message ?? ''}`);
-    const note = raw ? one.findings.find((found) => found.code === 'host-loads-raw') : undefined;
+    const note = told.raw ? one.findings.find((found) => found.code === 'host-loads-raw') : undefined;
     if (note) await tell(`writ: ${escapePath(path)}: ${note.message}`);
   }
   for (const one of boot.refused)

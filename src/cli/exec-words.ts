@@ -9,7 +9,7 @@ import { entryOf } from '../model/codes.ts';
 import { escapePath, escapeText } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Judged } from '../model/stages.ts';
-import { isSetRefusal, summaryOf } from '../report/verdicts.ts';
+import { isSetRefusal } from '../report/verdicts.ts';
 import { fill, reasonOf } from '../report/verdicts-text.ts';
 import { EXIT, type Exit } from './command.ts';
 import { tell } from './output.ts';
@@ -131,13 +131,13 @@ interface Started {
 export async function tellPlan(
   { host, launch, workspace, program }: Started,
   plan: Plan,
-  judgement: Judgement,
+  boot: BootContext,
   observe: boolean,
 ): Promise<void> {
-  const { binding, advisory, reference } = summaryOf(judgement.artifacts);
+  const counts = boot.sections.map(({ rank, artifacts }) => `${artifacts.length} ${rank}`).join(', ');
   const without = observe ? [] : plan.narrowed.flatMap((name) => launch?.narrow[name]?.says ?? []);
   await tell(
-    `writ: starting ${host.title} with ${binding} binding, ${advisory} advisory, ${reference} reference${without.length > 0 ? `; ${without.join('; ')}` : ''}${observe ? '; observe: nothing is kept out' : ''}`,
+    `writ: starting ${host.title} with ${counts}${without.length > 0 ? `; ${without.join('; ')}` : ''}${observe ? '; observe: nothing is kept out' : ''}`,
   );
   for (const one of observe ? [] : plan.unused)
     await tell(

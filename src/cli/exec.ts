@@ -4,7 +4,7 @@ import type { HostProfile } from '../discover/profile.ts';
 import { isInside } from '../files/workspace-root.ts';
 import { judge } from '../gate.ts';
 import { LAUNCHES } from '../generated/launch.ts';
-import { asksForBoot, resuming, undoing, withArgs, withBoot } from '../launch/command-line.ts';
+import { ARGS, asksForBoot, namesProgram, resuming, undoing, withArgs, withBoot } from '../launch/command-line.ts';
 import { childEnvironment } from '../launch/environment.ts';
 import { feedBoot, fitsFeed, tomlString } from '../launch/feed.ts';
 import { findProgram } from '../launch/find-program.ts';
@@ -36,14 +36,14 @@ interface Asked {
 
 /** `writ exec`: judges, quarantines and records, then starts a host on what passed. @returns what the host ended with, or why it was not started. */
 export async function exec(call: Call): Promise<number> {
-  const asked = toAsked(call);
+  const asked = await toAsked(call);
   const { host } = asked;
   const child = spawnAsked(call);
   const booted = await judgeToBoot(call, asked.workspace, false);
   const { judgement, moved } = booted;
   const observe = judgement.enforcement === 'observe';
   const boot = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
-  await tellBoot(judgement, moved, boot, observe);
+  await tellBoot(judgement, moved, boot, { raw: observe, host: host.name });
   const plan = toPlan(asked, booted);
   await tellOpen(plan.open, host.title);
   const strict = flag(call, 'strict');
@@ -60,7 +60,7 @@ export async function exec(call: Call): Promise<number> {
   let spawned: Spawned | null = null;
   try {
     folder = openFolder(asked.workspace);
-    const start = await prepare(asked, plan, boot, booted, folder, observe);
+    const start = await prepare(asked, plan, boot, folder, observe);
     if (typeof start === 'number') return start;
     if (
       !observe &&
@@ -85,7 +85,7 @@ export async function exec(call: Call): Promise<number> {
   }
 }
 
-function toAsked(call: Call): Asked {
+async function toAsked(call: Call): Promise<Asked> {
   const name = text(call, 'host');
   if (name === null)
     throw new UsageError('--host NAME says which host CMD starts, as in: writ exec --host codex -- codex');
@@ -107,15 +107,19 @@ function toAsked(call: Call): Asked {
   const cwd = isInside(workspace.root.path, here) ? here : workspace.root.path;
   const program = findProgram(first, cwd, process.env.PATH ?? '');
   if (program === null) throw new UsageError(`there is no program ${escapeText(first, 200)} that can be run`);
+  if (launch !== null && !namesProgram(call.rest, launch) && !call.rest.includes(ARGS))
+    await tell(
+      `writ: ${escapeText(first, 200)} is not known as the program of ${host.title}: its switches follow at the end. {args} in CMD says where else`,
+    );
   return { host, launch, words: call.rest, workspace, cwd, program };
 }
 
 function toPlan(
-  { host, launch, workspace, cwd }: Asked,
+  { host, launch, words, workspace, cwd }: Asked,
   { judgement, moved }: Pick<Booted, 'judgement' | 'moved'>,
 ): Plan {
   const { root, places } = workspace;
-  const place = { root: root.path, cwd: relative(root.path, cwd).replaceAll('\\', '/'), home: places.home };
+  const place = { words, root: root.path, cwd: relative(root.path, cwd).replaceAll('\\', '/'), home: places.home };
   const gone = new Set(moved.filter((one) => one.moved).map((one) => one.path));
   return planOf(
     // What any agent may read is nobody's init file in particular: `generic` has no discovery to narrow.
@@ -150,7 +154,6 @@ async function prepare(
   asked: Asked,
   plan: Plan,
   boot: BootContext,
-  { judgement }: Booted,
   folder: PrivateFolder,
   observe: boolean,
 ): Promise<number | { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
@@ -170,16 +173,18 @@ async function prepare(
   if (own === null && !asksForBoot(words) && !(await mayGoWithout(host, boot, observe))) return EXIT.refused;
   const groups = observe ? [] : plan.narrowed.flatMap((name) => launch?.narrow[name] ?? []);
   const switches = observe || launch === null ? [] : [launch, ...groups];
-  const handed = observe ? [] : handedOver(plan, folder);
   const again = launch !== null && resuming(words, launch) !== null ? launch.resumeArgs : [];
-  const args = [...switches.flatMap((one) => one.args), ...again, ...handed, ...(fed?.args ?? [])].map((arg) =>
+  // Only the switches of the profile are spelt out: a text that is handed over may say what it likes.
+  const switched = [...switches.flatMap((one) => one.args), ...again].map((arg) =>
     arg.replaceAll('{untrusted-folders}', () => untrusted(asked)),
   );
-  const placed = withArgs(words, args, launch);
+  const handed = observe ? [] : handedOver(plan, folder);
+  const said = asksForBoot(words) ? withBoot(words, folder.write('boot.md', fitted.text)) : words;
+  const placed = withArgs(said, [...switched, ...handed, ...(fed?.args ?? [])], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
   const env = childEnvironment(process.env, launch, [...switches.map((one) => one.env), fed?.env ?? {}]);
-  await tellPlan(asked, plan, judgement, observe);
-  return { words: asksForBoot(words) ? withBoot(placed, folder.write('boot.md', fitted.text)) : placed, env };
+  await tellPlan(asked, plan, boot, observe);
+  return { words: placed, env };
 }
 
 /** Copies of the approved bytes, never the files themselves: those may change. */

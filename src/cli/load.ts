@@ -25,7 +25,7 @@ export async function load(call: Call): Promise<Exit> {
     frame,
     secret: nonce === 'stable' ? machineSecret(workspace) : null,
   });
-  await tellBoot(full, moved, boot, !dry);
+  await tellBoot(full, moved, boot, { raw: !dry, host: null });
   if (format === 'json') {
     await print(
       `${JSON.stringify({ ...toVerdictsJson(full), boot: { nonce: boot.nonce, sections: boot.sections }, quarantine: moved.map(({ path, id, moved: gone }) => ({ path, id, moved: gone })) }, null, 1)}\n`,

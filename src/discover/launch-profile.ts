@@ -21,6 +21,8 @@ export interface Switches {
 export interface Narrowing extends Switches {
   /** What the host does without because of them, for a person: `it uses no skills`. */
   readonly says: string;
+  /** Words of CMD with which the switches do not do their work. */
+  readonly unless: readonly string[];
 }
 
 /** What is known about starting a host, compiled at build time from the `launch` of policies/defaults/hosts. */

@@ -38,7 +38,7 @@ export function planOf(
   const there = readings.filter(({ judged }) => !gone(judged));
   const unbound = there.filter(({ judged }) => judged.rank !== 'binding');
   const narrowed = [...new Set(unbound.flatMap(({ kept }) => kept ?? []))].sort();
-  const isOff = ({ kept }: Reading): boolean => kept !== null && kept.every((one) => narrowed.includes(one));
+  const isOff = ({ kept }: Reading): boolean => kept?.every((one) => narrowed.includes(one)) === true;
   const open = unbound.filter(({ kept }) => kept === null);
   const refused = open.filter(obeyed);
   const bound = there.filter(({ judged }) => judged.rank === 'binding');
