@@ -121,7 +121,8 @@ function readHost(node, fail) {
   const budget = readBudget(host.budget, fail);
   const common = { loads: oneOf(LOADS), kind: oneOf(KINDS) };
   const launch = readLaunch(host.launch, fail);
-  const isMask = (value) => launch !== null && (value === 'always' || Object.hasOwn(launch.narrow, value));
+  const isMask = (value) =>
+    launch !== null && (value === 'always' || value === 'launch' || Object.hasOwn(launch.narrow, value));
   const facts = { imports: flag, budget: 'node', source: text, at: day, masked: isMask };
   const entry = (shape) => (item) => {
     const read = record(item, fail, shape);
@@ -206,7 +207,7 @@ function readGroups(node, words, fail) {
   return Object.fromEntries(
     node.items.flatMap(({ key, value }) => {
       const name = String(key.value);
-      if (!NAME.test(name) || name === 'always') fail(key, `${name} is no name for a group`);
+      if (!NAME.test(name) || ['always', 'launch'].includes(name)) fail(key, `${name} is no name for a group`);
       const group = record(value, fail, {
         required: { says: text },
         optional: { args: words, env: variables, unless: words },

@@ -190,6 +190,7 @@ function renderLaunch(host, inside, launch, seen) {
       ...new Set(entries.map((entry) => code(entry.where === 'home' ? `~/${entry.path}` : (entry.path ?? entry.glob)))),
     ].join(', ') || 'nothing';
   const open = (loads) => inside.filter((entry) => entry.loads === loads && maskOf(entry, launch) === undefined);
+  const below = inside.filter((entry) => maskOf(entry, launch) === 'launch');
   const checked =
     seen === undefined
       ? 'Not held against an installed program.'
@@ -219,7 +220,9 @@ function renderLaunch(host, inside, launch, seen) {
         [
           'lazily',
           paths(keptOut(launch, inside, 'lazy')),
-          open('lazy').length === 0 ? 'nothing' : `${paths(open('lazy'))}: named`,
+          [...open('lazy'), ...below].length === 0
+            ? 'nothing'
+            : `${paths([...open('lazy'), ...below])}${below.length > 0 ? ' (those of the launch below the folder it starts in)' : ''}: named`,
         ],
         [
           'on spawn',

@@ -44,6 +44,11 @@ export async function exec(call: Call): Promise<number> {
   const observe = judgement.enforcement === 'observe';
   const boot = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
   await tellBoot(judgement, moved, boot, { raw: observe, host: host.name });
+  const { hosts } = judgement.set.policy;
+  if (hosts !== null && !hosts.includes(host.name) && host.name !== 'generic' && !observe)
+    throw new UsageError(
+      `hosts in policy.yaml leaves ${host.name} out, so the files it reads are not judged: add it there, then writ trust sign`,
+    );
   const plan = toPlan(asked, booted);
   await tellOpen(plan.open, host.title);
   const strict = flag(call, 'strict');

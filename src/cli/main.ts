@@ -76,6 +76,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? EXIT.unchecked) : EXIT.unchecked);
 });
 
+// Nor is one that hears no more of what is told: what was begun is still ended in order.
+process.stderr.on('error', () => undefined);
+
 main(process.argv.slice(2))
   .catch(report)
   .then(

@@ -6,9 +6,13 @@ export async function print(text: string): Promise<void> {
   await write(process.stdout, text);
 }
 
-/** Progress and diagnostics go to stderr. */
+/** Progress and diagnostics go to stderr. Where nobody reads them any more nothing stops for that. */
 export async function tell(text: string): Promise<void> {
-  await write(process.stderr, text.endsWith('\n') ? text : `${text}\n`);
+  try {
+    await write(process.stderr, text.endsWith('\n') ? text : `${text}\n`);
+  } catch {
+    // The exit code says it all the same.
+  }
 }
 
 async function write(stream: NodeJS.WriteStream, text: string): Promise<void> {

@@ -45,7 +45,10 @@ export interface LaunchProfile extends Switches {
   readonly resumes: readonly string[];
   /** Switches that such a session needs, so that it gets the boot context of today. */
   readonly resumeArgs: readonly string[];
-  /** By the pattern of the profile: `always` or the narrowing that keeps it out. What is missing is read whatever is done. */
+  /**
+   * By the pattern of the profile: `always`, `launch` (kept out at launch, but read below the folder it starts in as it works there) or the narrowing
+   * that keeps it out. What is missing is read whatever is done.
+   */
   readonly inside: Readonly<Record<string, string>>;
   /** The same by `home PATTERN`, `ancestors PATTERN`, `system PATTERN`. */
   readonly outside: Readonly<Record<string, string>>;

@@ -31,6 +31,10 @@ export function feedBoot(
       const given = environment[feed.variable] ?? '';
       const config = given === '' ? {} : recordOf(given);
       if (config === null) return { fault: `${feed.variable} in the environment is no JSON object` };
+      if (/[*?[\]{}()!]/.test(folder.path))
+        return {
+          fault: `${feed.variable} takes patterns, and ${folder.path} would be read as one: set TMPDIR to another folder`,
+        };
       const kept = Array.isArray(config.instructions) ? config.instructions : [];
       const instructions = [...kept, folder.write('boot.md', text)];
       return { args: [], env: { [feed.variable]: JSON.stringify({ ...config, instructions }) } };

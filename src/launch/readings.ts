@@ -105,9 +105,11 @@ function topsOf(
   return tops;
 }
 
-/** Whether a host reads nothing of a workspace that a switch does not always keep out: then nothing on disk can change what it starts with. */
+/** Whether a host reads nothing of a workspace at launch that a switch does not always keep out: then nothing on disk can change what it starts with. */
 export function isSealed(host: string, launch: LaunchProfile | null): boolean {
-  return ENTRIES.filter((entry) => entry.host === host).every((entry) => launch?.inside[entry.glob] === 'always');
+  return ENTRIES.filter((entry) => entry.host === host).every((entry) =>
+    ['always', 'launch'].includes(launch?.inside[entry.glob] ?? ''),
+  );
 }
 
 /** What loads at launch in the root does so in every folder from there down to the one the host starts in. */
@@ -120,7 +122,9 @@ function insideOf(path: string, host: string, launch: LaunchProfile | null, plac
       const folder = parts.slice(0, at).join('/');
       const above = folder === '' || place.cwd === folder || place.cwd.startsWith(`${folder}/`);
       const loads = entry.loads === 'launch' && !above ? 'lazy' : entry.loads;
-      return [{ loads, mask: working(launch?.inside[entry.glob], launch, place) }];
+      const mask = launch?.inside[entry.glob];
+      const held = mask === 'launch' ? (above ? 'always' : undefined) : mask;
+      return [{ loads, mask: working(held, launch, place) }];
     }
     return [];
   });

@@ -266,6 +266,26 @@ describe('exec refuses', () => {
     expect(space.has('NEXT_AGENT_INIT.md')).toBe(true);
   });
 
+  it('a host whose files the policy leaves unjudged, with 3', () => {
+    const space = governed();
+    space.put('policies/policy.yaml', `${space.read('policies/policy.yaml')}hosts: [codex]\n`);
+    space.must('f13', ['trust', 'sign', '--yes']);
+    space.put('.github/hooks/h.json', '{}\n');
+    const { exit, given, stderr } = execIn(space, 'copilot');
+    expect({ exit, given, stderr }).toMatchObject({ exit: 3, given: null });
+    expect(stderr).toContain('leaves copilot out');
+    expect(execIn(space, 'codex').exit).toBe(0);
+  });
+
+  it('a place for private files that a host would take for a pattern, with 3', () => {
+    const space = governed();
+    const odd = join(space.base, 'a[b]');
+    mkdirSync(odd);
+    expect(execIn(space, 'opencode', { env: { TMPDIR: odd } }).exit).toBe(3);
+    expect(readdirSync(odd)).toEqual([]);
+    expect(execIn(space, 'claude-code', { env: { TMPDIR: odd } }).exit).toBe(0);
+  });
+
   it('a program that cannot be run', () => {
     const space = plain();
     space.put('tool', '#!/bin/sh\n');
@@ -333,6 +353,46 @@ describe('exec and the child', () => {
     expect(argv(['env', 'X=1', 'claude', 'hi'])).toEqual([...own, 'hi']);
     expect(argv([FAKE_HOST, 'a', '--', 'b'])).toEqual(['a', ...own, '--', 'b']);
     expect(argv(['sh', '-c', 'exec claude "$@"', 'sh', '{args}', 'z'])).toEqual([...own, 'z']);
+  });
+
+  it('goes on, and cleans up, where nobody reads what it tells', () => {
+    const space = governed();
+    const out = join(space.base, 'given.json');
+    const key = `WRIT_AS=f13 WRIT_KEY='${space.key('f13')}' TMPDIR='${space.base}' FAKE_OUT='${out}'`;
+    space.shell(
+      `{ ${key} $WRIT exec --host claude-code --spawn kid --role specialist -- '${FAKE_HOST}' 2>&1 >&3; echo $? >'${space.base}/code'; } 3>/dev/null | true`.replace(
+        '$WRIT',
+        'eval $WRIT',
+      ),
+    );
+    expect(left(space)).toEqual([]);
+    expect(space.has('policies/spawns/kid.dsse.json')).toBe(false);
+  });
+
+  it('judges what lies between the root and the folder it starts in as read at launch', () => {
+    const space = governed();
+    space.put('deep/GEMINI.md', 'x\n');
+    const refused = execIn(space, 'gemini', {
+      flags: ['--root', space.root],
+      cmd: [FAKE_HOST, '-p', 'hi'],
+      cwd: join(space.root, 'deep'),
+    });
+    expect([refused.exit, refused.given]).toEqual([1, null]);
+    expect(refused.stderr).toContain('deep/GEMINI.md: host-loads-raw');
+    const above = execIn(space, 'gemini', { cmd: [FAKE_HOST, '-p', 'hi'] });
+    expect(above.exit).toBe(0);
+    expect(above.stderr).toContain('later, as it works: deep/GEMINI.md');
+  });
+
+  it('opencode: names what it still reads below the folder it starts in', () => {
+    const space = governed();
+    space.put('deep/AGENTS.md', 'x\n');
+    space.put('CLAUDE.md', 'x\n');
+    const { exit, stderr } = execIn(space, 'opencode');
+    expect(exit).toBe(0);
+    expect(stderr).toContain('later, as it works: deep/AGENTS.md');
+    expect(stderr).not.toContain('CLAUDE.md');
+    expect(execIn(space, 'opencode', { flags: ['--strict'] }).exit).toBe(1);
   });
 
   it('starts in the root where the caller stands outside it', () => {
