@@ -71,10 +71,18 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
   ['imports without syntax', GOOD.replace('kind: prose', 'kind: prose, imports: true'), '7: imports: true'],
   ['another name than the file', GOOD.replace('name: a', 'name: b'), '1: name must be a'],
   ['a mask without a launch', GOOD.replace('kind: prose', 'kind: prose, masked: always'), '7: masked is not valid'],
-  ['a mask nobody names', `${LAUNCH}${GOOD_PATHS.replace('kind: prose', 'kind: prose, masked: other')}`, '13: masked is not valid'],
+  [
+    'a mask nobody names',
+    `${LAUNCH}${GOOD_PATHS.replace('kind: prose', 'kind: prose, masked: other')}`,
+    '13: masked is not valid',
+  ],
   ['a launch without a source', `${LAUNCH.replace('  source: s\n', '')}${GOOD_PATHS}`, '7: source is missing'],
   ['an unknown way to feed', `${LAUNCH.replace('file-option', 'telepathy')}${GOOD_PATHS}`, '10: by takes one of'],
-  ['a way to feed without its option', `${LAUNCH.replace(', option: --boot', '')}${GOOD_PATHS}`, '10: option is missing'],
+  [
+    'a way to feed without its option',
+    `${LAUNCH.replace(', option: --boot', '')}${GOOD_PATHS}`,
+    '10: option is missing',
+  ],
   ['a variable of no form', `${LAUNCH.replace('A_B', 'a-b')}${GOOD_PATHS}`, '11: env is not valid'],
   ['broken YAML', `${GOOD}x: [\n`, '9: '],
 ];
