@@ -12,6 +12,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['gather'],
   ['bind', 'verify', 'scan', 'decide'],
   ['load', 'quarantine', 'record', 'write'],
+  ['launch'],
   ['gate.ts', 'enact.ts'],
   ['tree'],
   ['report'],

@@ -12,18 +12,34 @@ const KINDS = ['prose', 'executable', 'board'];
 const BUDGET = ['bytes', 'lines', 'chars', 'totalBytes', 'totalChars'];
 const WILD = /[*?[\]{}]/;
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+/** How a host is handed the boot context, and the fields each way needs (src/launch/feed.ts). */
+const FEEDS = {
+  'file-option': ['option'],
+  'toml-option': ['option', 'key'],
+  'file-variable': ['variable'],
+  'json-variable': ['variable'],
+  'plugin-hook': ['option'],
+};
 
 const text = (value) => typeof value === 'string' && value.trim() !== '' && !/[\\\0\n]/.test(value);
 const flag = (value) => value === true;
 const positive = (value) => Number.isSafeInteger(value) && value > 0;
 const day = (value) => text(value) && /^\d{4}-\d{2}-\d{2}$/.test(value) && Number.isFinite(Date.parse(value));
+const variables = (value) =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).every(([name, one]) => /^[A-Z][A-Z0-9_]*$/.test(name) && typeof one === 'string');
 const oneOf = (words) => (value) => words.includes(value);
 const relative = (value) =>
   text(value) && !/^\/|^[A-Za-z]:/.test(value) && !value.split('/').some((part) => ['', '.', '..'].includes(part));
 const plain = (value) => relative(value) && !WILD.test(value);
 
 /** Reads every profile under `root` and writes the module `out`. Throws `HostFaults` with one `file:line: message` a line. */
-export function compileHosts({ root, out = join(root, 'src/generated/hosts.ts') }) {
+export function compileHosts({
+  root,
+  out = join(root, 'src/generated/hosts.ts'),
+  launchOut = join(dirname(out), 'launch.ts'),
+}) {
   const files = readdirSync(join(root, FOLDER))
     .filter((name) => name.endsWith('.yaml'))
     .sort();
@@ -35,9 +51,13 @@ export function compileHosts({ root, out = join(root, 'src/generated/hosts.ts') 
   }
   if (hosts.length === 0 && faults.length === 0) faults.push(`${FOLDER}: no host profiles`);
   if (faults.length > 0) throw new HostFaults(faults);
-  const module = render(hosts);
-  mkdirSync(dirname(out), { recursive: true });
-  if (existing(out) !== module) writeFileSync(out, module);
+  for (const [path, module] of [
+    [out, render(hosts)],
+    [launchOut, renderLaunch(hosts)],
+  ]) {
+    mkdirSync(dirname(path), { recursive: true });
+    if (existing(path) !== module) writeFileSync(path, module);
+  }
 }
 
 /** What is wrong with the profiles. Under a build script it ends the process with 1, as any uncaught error does. */
@@ -90,6 +110,7 @@ function readHost(node, fail) {
       imports: 'node',
       budget: 'node',
       outside: 'nodes',
+      launch: 'node',
       lookalikes: list((v) => plain(v) && !v.includes('/')),
     },
   });
@@ -99,7 +120,10 @@ function readHost(node, fail) {
     record(host.imports, fail, { required: { syntax: oneOf(['claude', 'gemini']), hops: positive }, optional: {} });
   const budget = readBudget(host.budget, fail);
   const common = { loads: oneOf(LOADS), kind: oneOf(KINDS) };
-  const facts = { imports: flag, budget: 'node', source: text, at: day };
+  const launch = readLaunch(host.launch, fail);
+  const isMask = (value) =>
+    launch !== null && (value === 'always' || value === 'launch' || Object.hasOwn(launch.narrow, value));
+  const facts = { imports: flag, budget: 'node', source: text, at: day, masked: isMask };
   const entry = (shape) => (item) => {
     const read = record(item, fail, shape);
     if (read === null) return [];
@@ -123,11 +147,84 @@ function readHost(node, fail) {
     ...host,
     imports: imports ?? null,
     budget,
+    launch,
     paths,
     outside,
     lookalikes: host.lookalikes ?? [],
     offset: node.range[0],
   };
+}
+
+/** The facts of starting a host: what narrows it, how it is handed the boot context, and what of its own would undo that. */
+function readLaunch(node, fail) {
+  if (!node) return null;
+  const words = list((v) => typeof v === 'string' && v !== '' && !/[\0\n]/.test(v));
+  const read = record(node, fail, {
+    required: { source: text, at: day, commands: words, feed: 'node' },
+    optional: {
+      args: words,
+      env: variables,
+      drops: words,
+      owns: words,
+      resumes: words,
+      resumeArgs: words,
+      narrow: 'node',
+      takes: 'nodes',
+    },
+  });
+  if (read === null) return null;
+  const {
+    args = [],
+    env = {},
+    drops = [],
+    owns = [],
+    resumes = [],
+    resumeArgs = [],
+    narrow,
+    takes = [],
+    ...rest
+  } = read;
+  return {
+    ...rest,
+    args,
+    env,
+    drops,
+    owns,
+    resumes,
+    resumeArgs,
+    narrow: narrow ? readGroups(narrow, words, fail) : {},
+    takes: takes.flatMap((one) => record(one, fail, { required: { path: plain, option: text }, optional: {} }) ?? []),
+    feed: readFeed(read.feed, fail),
+  };
+}
+
+/** Switches that are used only where something they keep out is there and does not bind; by a name of their own. */
+function readGroups(node, words, fail) {
+  if (!isMap(node)) {
+    fail(node, 'narrow must be a map');
+    return {};
+  }
+  return Object.fromEntries(
+    node.items.flatMap(({ key, value }) => {
+      const name = String(key.value);
+      if (!NAME.test(name) || ['always', 'launch'].includes(name)) fail(key, `${name} is no name for a group`);
+      const group = record(value, fail, {
+        required: { says: text },
+        optional: { args: words, env: variables, unless: words },
+      });
+      return group === null ? [] : [[name, { args: [], env: {}, unless: [], ...group }]];
+    }),
+  );
+}
+
+function readFeed(node, fail) {
+  const by = isMap(node) ? node.get('by') : null;
+  if (!Object.hasOwn(FEEDS, by)) {
+    fail(node, `by takes one of ${Object.keys(FEEDS).join(', ')}`);
+    return null;
+  }
+  const needs = Object.fromEntries(FEEDS[by].map((field) => [field, text]));
+  return record(node, fail, { required: { by: text, ...needs }, optional: {} });
 }
 
 function checkPath({ path, node }, fail) {
@@ -264,6 +361,27 @@ ${rows([...folders])}
 
 /** Names that a pattern covers already, but whose look-alikes matter too. */
 export const LOOKALIKES: readonly string[] = ${JSON.stringify(hosts.flatMap((host) => host.lookalikes))};
+`;
+}
+
+/** A module of its own: only a start of a host needs it. */
+function renderLaunch(hosts) {
+  const started = hosts.filter(({ launch }) => launch !== null);
+  const masks = (entries, keyOf) =>
+    Object.fromEntries(entries.filter(({ masked }) => masked).map((entry) => [keyOf(entry), entry.masked]));
+  const rows = started.map(({ name, launch, paths, outside }) => ({
+    host: name,
+    ...launch,
+    inside: masks(paths, ({ path }) => path),
+    outside: masks(outside, ({ in: where, path }) => `${where} ${path}`),
+  }));
+  return `// Made by src/build/compile-hosts.mjs from ${FOLDER}. Do not edit.
+import type { LaunchProfile } from '../discover/launch-profile.ts';
+
+/** Hosts that writ knows how to start narrowed. */
+export const LAUNCHES: readonly LaunchProfile[] = [
+${rows.map((row) => `  ${JSON.stringify(row)},`).join('\n')}
+];
 `;
 }
 

@@ -139,7 +139,7 @@ function renderCodes({ CODES, SCAN_CODES }, { DEFAULT_RULES }) {
 
 Source: \`src/model/codes.ts\` and \`policies/defaults/rules/\`. Every finding carries one of these codes and nothing else. The rank of
 an artifact is the lowest of the ceiling of its class and the effects of its findings, so another finding can only lower it.
-\`writ explain CODE\` prints one row. Cures that name \`writ exec\` name a command that is not built yet.
+\`writ explain CODE\` prints one row.
 
 ${sections.join('\n\n')}
 
@@ -163,7 +163,93 @@ function budgetOf(budget) {
     .join(', ');
 }
 
-function renderHosts({ HOSTS, ENTRIES }) {
+const FEEDS = {
+  'file-option': ({ option }) => `as a private file, by ${code(option)}: added to its own prompt`,
+  'toml-option': ({ option, key }) =>
+    `on the command line, by ${code(`${option} ${key}=...`)}: added to its own prompt, in place of a ${code(key)} of the user. At most 131072 bytes`,
+  'file-variable': ({ variable }) =>
+    `as a private file, by ${code(variable)}: in place of its built-in prompt, which it adds nothing to`,
+  'json-variable': ({ variable }) =>
+    `as a private file among the \`instructions\` of ${code(variable)}: added to its own prompt`,
+  'plugin-hook': ({ option }) =>
+    `by a hook at the start of the session, in a private plugin named by ${code(option)}: added to the session`,
+};
+
+/** What `writ exec` does for a host: how it is told, what is kept out and how, what is not. */
+function renderLaunch(host, inside, launch, seen) {
+  if (launch === undefined)
+    return [
+      '**Under `writ exec`:** no switch of it is known. It is started where all it reads in the workspace at launch binds; what it reads later or outside the',
+      'workspace is named. It gets its rules where CMD says `{boot}`, and is not started without where something binds.',
+    ];
+  const switches = ({ args, env }) =>
+    [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)].map(code).join(' ');
+  const always = switches(launch);
+  const paths = (entries) =>
+    [
+      ...new Set(entries.map((entry) => code(entry.where === 'home' ? `~/${entry.path}` : (entry.path ?? entry.glob)))),
+    ].join(', ') || 'nothing';
+  const open = (loads) => inside.filter((entry) => entry.loads === loads && maskOf(entry, launch) === undefined);
+  const below = inside.filter((entry) => maskOf(entry, launch) === 'launch');
+  const checked =
+    seen === undefined
+      ? 'Not held against an installed program.'
+      : `Held against ${host.title} ${seen.version} on ${seen.at}: its \`--help\`, and what it sends to a server of our own.`;
+  return [
+    `**Under \`writ exec\`** (${checked} Facts from: ${cell(launch.source)}, seen ${launch.at}.)`,
+    '',
+    `- The boot context goes in ${FEEDS[launch.feed.by](launch.feed)}.`,
+    ...(always === '' ? [] : [`- Always: ${always}.`]),
+    ...Object.values(launch.narrow).map(
+      (one) =>
+        `- Where something it keeps out is there and does not bind: ${switches(one)}; then ${one.says}.${one.unless.length > 0 ? ` It does not work with ${one.unless.map(code).join(' or ')}: there exec refuses.` : ''}`,
+    ),
+    ...launch.takes.map(
+      (one) => `- An approved ${code(one.path)} is handed over as a private copy, by ${code(one.option)}.`,
+    ),
+    ...(launch.owns.length > 0 ? [`- Not taken in CMD: ${launch.owns.map(code).join(', ')}.`] : []),
+    '',
+    rows(
+      ['read', 'kept out', 'not kept out'],
+      [
+        [
+          'at launch',
+          paths(keptOut(launch, inside, 'launch')),
+          open('launch').length === 0 ? 'nothing' : `${paths(open('launch'))}: exec refuses unless it binds`,
+        ],
+        [
+          'lazily',
+          paths(keptOut(launch, inside, 'lazy')),
+          [...open('lazy'), ...below].length === 0
+            ? 'nothing'
+            : `${paths([...open('lazy'), ...below])}${below.length > 0 ? ' (those of the launch below the folder it starts in)' : ''}: named`,
+        ],
+        [
+          'on spawn',
+          paths(keptOut(launch, inside, 'spawn')),
+          open('spawn').length === 0 ? 'nothing' : `${paths(open('spawn'))}: named`,
+        ],
+        [
+          'from outside the workspace',
+          paths(host.outside.filter((entry) => maskOf(entry, launch) !== undefined)),
+          host.outside.every((entry) => maskOf(entry, launch) !== undefined)
+            ? 'nothing'
+            : `${paths(host.outside.filter((entry) => maskOf(entry, launch) === undefined))}: named`,
+        ],
+      ],
+    ),
+  ];
+}
+
+function maskOf(entry, launch) {
+  return entry.glob === undefined ? launch.outside[`${entry.where} ${entry.path}`] : launch.inside[entry.glob];
+}
+
+function keptOut(launch, inside, loads) {
+  return inside.filter((entry) => entry.loads === loads && maskOf(entry, launch) !== undefined);
+}
+
+function renderHosts({ HOSTS, ENTRIES }, { LAUNCHES }, seen) {
   const flags = (entry) =>
     [
       entry.kind === 'prose' ? '' : entry.kind,
@@ -197,6 +283,8 @@ function renderHosts({ HOSTS, ENTRIES }) {
           host.outside.map((entry) => [code(entry.path), entry.where, entry.loads, flags(entry)]),
         ),
       );
+    const launch = LAUNCHES.find((one) => one.host === host.name);
+    if (host.name !== 'generic') parts.push('', ...renderLaunch(host, inside, launch, seen[host.name]));
     return parts.join('\n');
   });
   return `${MADE}
@@ -208,14 +296,13 @@ launch, lazily (when the agent works in a folder or calls a skill), or when it s
 \`writ check\` judges, also where git ignores them. \`hosts:\` in policy.yaml narrows the list to the profiles named there; without it
 every profile applies, and a file that appears later is judged at once. \`initPaths:\` in policy.yaml adds paths of your own.
 
-"Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\` and exit 1; writ
-cannot keep the host from running them yet. A board is judged line by
+"Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\` and exit 1. A board is judged line by
 line. Files outside the workspace are listed with a note, never moved.
 
 What is not covered:
 
-- **The host still reads the raw file.** writ judges and moves files; it does not yet start the host narrowed to what passed. A file
-  that ranks below binding and stays where it lies is read as law by its host: that is the note \`host-loads-raw\`.
+- **A host that is started without \`writ exec\` reads the raw file.** A file that ranks below binding and stays where it lies is law to it: that is the
+  note \`host-loads-raw\`. What [\`writ exec\`](exec.md) keeps out, and what it cannot, is said per host below.
 - Settings that give a file another name (\`context.fileName\` of Gemini CLI, \`project_doc_fallback_filenames\` of Codex,
   \`instructions\` of OpenCode) are judged as executable, but the names they give are not followed. Add them under \`initPaths:\`.
 - Texts that never lie in a file writ can see: organisation rules on a server, rules in a user interface, results of tools, web pages,
@@ -230,15 +317,21 @@ ${sections.join('\n\n')}
 // Both leave a module alone that is as it should be, so this may run beside tests that read it.
 await compileHosts({ root, out: join(root, 'src', 'generated', 'hosts.ts') });
 await compileRules({ root, out: join(root, 'src', 'generated', 'rules.ts') });
-const [commands, common, codes, rules, hosts] = await Promise.all(
-  ['cli/commands.ts', 'cli/arguments.ts', 'model/codes.ts', 'generated/rules.ts', 'generated/hosts.ts'].map((file) =>
-    load(`src/${file}`),
-  ),
+const [commands, common, codes, rules, hosts, launches] = await Promise.all(
+  [
+    'cli/commands.ts',
+    'cli/arguments.ts',
+    'model/codes.ts',
+    'generated/rules.ts',
+    'generated/hosts.ts',
+    'generated/launch.ts',
+  ].map((file) => load(`src/${file}`)),
 );
+const seen = JSON.parse(readFileSync(join(root, 'src', 'build', 'hosts-seen.json'), 'utf8'));
 const pages = {
   'docs/commands.md': renderCommands({ ...commands, ...common }),
   'docs/codes.md': renderCodes(codes, rules),
-  'docs/hosts.md': renderHosts(hosts),
+  'docs/hosts.md': renderHosts(hosts, launches, seen),
 };
 const check = process.argv.includes('--check');
 for (const [file, text] of Object.entries(pages)) {

@@ -24,7 +24,8 @@ export interface Command {
   readonly example: string;
   readonly options: OptionsConfig;
   readonly positionals: { readonly min: number; readonly max: number };
-  readonly run: (call: Call) => Promise<Exit>;
+  /** @returns an `Exit`; from `exec` also whatever the program it started ended with. */
+  readonly run: (call: Call) => Promise<number>;
 }
 
 /** Wrong usage or configuration: exit 3, the message says what to write instead. */

@@ -48,6 +48,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./watch.ts')).watch(call),
   },
   {
+    name: 'exec',
+    summary: 'load, then start a host narrowed to what passed',
+    usage: 'writ exec --host NAME [--strict] [--observe] [--spawn ACTOR --role ROLE [--expires 8h]] -- CMD [ARG...]',
+    example: 'writ exec --host claude-code -- claude',
+    options: signing({ host: str, strict: bool, observe: bool, spawn: str, role: str, expires: str }),
+    positionals: none,
+    run: async (call) => (await import('./exec.ts')).exec(call),
+  },
+  {
     name: 'explain',
     summary: 'why a file ranks as it does, or what a code means',
     usage: 'writ explain PATH[:LINE] | CODE [--format text|json] [--user]',

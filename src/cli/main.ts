@@ -7,7 +7,7 @@ import { COMMANDS } from './commands.ts';
 import { isDrained, print, tell } from './output.ts';
 
 /** The command `writ`: finds the command by its words, runs it, maps what it says to an exit code. */
-async function main(argv: readonly string[]): Promise<Exit> {
+async function main(argv: readonly string[]): Promise<number> {
   const [first = '', second = ''] = argv;
   if (first === '' || first === '--help' || first === '-h' || first === 'help') {
     await print(renderOverview());

@@ -14,7 +14,7 @@ export async function print(text: string): Promise<void> {
   await write(STDOUT, text);
 }
 
-/** Progress and diagnostics go to stderr. */
+/** Progress and diagnostics go to stderr. Where nobody reads them any more nothing stops for that. */
 export async function tell(text: string): Promise<void> {
   await write(STDERR, text.endsWith('\n') ? text : `${text}\n`);
 }
@@ -42,7 +42,8 @@ let streamed = false;
 export function streamOf(output: Output): NodeJS.WriteStream {
   streamed = true;
   const stream = output === STDOUT ? process.stdout : process.stderr;
-  if (output === STDOUT && stream.listenerCount('error') === 0) stream.on('error', stopOn);
+  // One that hears no more of what is told is no error: what was begun is still ended in order.
+  if (stream.listenerCount('error') === 0) stream.on('error', output === STDOUT ? stopOn : () => undefined);
   return stream;
 }
 

@@ -3,8 +3,8 @@ import { durationMs } from '../model/instant.ts';
 import type { Colours } from '../report/verdicts-text.ts';
 import type { WatchEvent, WorkspaceFinding } from '../watch/event.ts';
 import { type WatchOptions, watchWorkspace } from '../watch/watch-workspace.ts';
+import { actorOf } from './boot.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from './command.ts';
-import { actorOf } from './load.ts';
 import { paintFor, print, STDOUT, whenReaderGoes } from './output.ts';
 import { openWorkspace } from './workspace.ts';
 

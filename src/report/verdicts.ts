@@ -143,19 +143,24 @@ const SET_REFUSALS: ReadonlySet<string> = new Set([
   'revocation-missing',
 ]);
 
+/** Whether a finding says that the policy set of a workspace this machine has a pin for was refused. */
+export function isSetRefusal({ set }: Judgement, { code }: Finding): boolean {
+  const pinned = set.root !== 'unpinned' || set.findings.some((one) => one.code === 'policy-unsigned');
+  return pinned && SET_REFUSALS.has(code);
+}
+
 /**
  * The exit code of a judgement (overview.md, faces): 1 something was refused, 4 something could not be checked, 0 neither.
  * @param strict also 1 where anything ranks below its class ceiling, or a binding artifact is missing.
  */
 export function exitOf(judgement: Judgement, strict: boolean): 0 | 1 | 4 {
-  const { artifacts, findings, set, enforcement } = judgement;
+  const { artifacts, findings, enforcement } = judgement;
   const { quarantined, unchecked } = summaryOf(artifacts);
-  const pinned = set.root !== 'unpinned' || set.findings.some((one) => one.code === 'policy-unsigned');
   // Where the machine could not look nobody is proven, and what is withheld for that alone was not refused (overview.md, state).
   const blind = findings.some((one) => entryOf(one).everywhere === true && entryOf(one).unchecked === true);
   const refused =
     (blind ? artifacts.some((one) => one.disposition === 'move') : quarantined > 0) ||
-    (pinned && findings.some((one) => SET_REFUSALS.has(one.code))) ||
+    findings.some((one) => isSetRefusal(judgement, one)) ||
     findings.some((one) => one.code === 'approval-removed');
   const below = strict && (artifacts.some(isDemoted) || findings.some((one) => one.code === 'binding-missing'));
   if ((refused || below) && enforcement === 'enforce') return 1;

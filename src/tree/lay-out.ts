@@ -1,6 +1,7 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { importsOf, mentionsOf, resolveImport } from '../discover/imports.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { reasonOf } from '../files/open-file.ts';
 import { readBlobs } from '../git/batch.ts';
 import { GitFault } from '../git/hardened.ts';
@@ -81,7 +82,7 @@ function openLayout(repo: Repository, tree: Tree, root: string, fileBytes: numbe
 
   const folder = (path: string): void => {
     if (folders.has(path)) return;
-    mkdirSync(path === '' ? root : `${root}/${path}`, { recursive: true, mode: 0o700 });
+    makeFolder(path === '' ? root : `${root}/${path}`, 0o700);
     folders.add(path);
   };
   const lay = (path: string, make: (place: string) => void): void => {

@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, realpathSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withLock } from '../files/lock.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { isInside, type WorkspaceRoot } from '../files/workspace-root.ts';
 
 /**
@@ -26,7 +17,7 @@ export async function appendLine(
 ): Promise<string | null> {
   const file = join(root.path, path);
   return withLock(lockDir, 'board', () => {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file), 0o777);
     if (!isInside(root.path, realpathSync(dirname(file)))) return `${path} leads out of the workspace`;
     let fd: number;
     try {

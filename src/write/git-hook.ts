@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync, renameSync, unlinkSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { cleanEnvironment } from '../git/hardened.ts';
 import type { Repository } from '../git/repository.ts';
@@ -131,7 +132,7 @@ export function installHook(
   if (state === 'ours' && readSmallText(path) === script) return 'same';
   if (state === 'other' && lstatSync(before, { throwIfNoEntry: false }) !== undefined)
     return { fault: `${path} is not writ's, and ${before} is there already: keep one of the two, then install again` };
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder, 0o777);
   if (state === 'other') renameSync(path, before);
   try {
     writeAtomic(path, script, 0o755);

@@ -47,6 +47,15 @@ paths:
   - {path: A.md, loads: launch, kind: prose}
 `;
 
+const GOOD_PATHS = GOOD.slice(GOOD.indexOf('paths:'));
+const LAUNCH = `${GOOD.slice(0, GOOD.indexOf('paths:'))}launch:
+  source: s
+  at: 2026-01-01
+  commands: [a]
+  feed: {by: file-option, option: --boot}
+  env: {A_B: "1"}
+`;
+
 const BROKEN: readonly (readonly [string, string, string])[] = [
   ['an unknown key', `${GOOD}colour: red\n`, '8: unknown key colour'],
   ['an unknown key of an entry', GOOD.replace('kind: prose', 'kind: prose, depth: 3'), '7: unknown key depth'],
@@ -61,6 +70,20 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
   ['a duplicate key', `${GOOD}title: B\n`, '8: Map keys must be unique'],
   ['imports without syntax', GOOD.replace('kind: prose', 'kind: prose, imports: true'), '7: imports: true'],
   ['another name than the file', GOOD.replace('name: a', 'name: b'), '1: name must be a'],
+  ['a mask without a launch', GOOD.replace('kind: prose', 'kind: prose, masked: always'), '7: masked is not valid'],
+  [
+    'a mask nobody names',
+    `${LAUNCH}${GOOD_PATHS.replace('kind: prose', 'kind: prose, masked: other')}`,
+    '13: masked is not valid',
+  ],
+  ['a launch without a source', `${LAUNCH.replace('  source: s\n', '')}${GOOD_PATHS}`, '7: source is missing'],
+  ['an unknown way to feed', `${LAUNCH.replace('file-option', 'telepathy')}${GOOD_PATHS}`, '10: by takes one of'],
+  [
+    'a way to feed without its option',
+    `${LAUNCH.replace(', option: --boot', '')}${GOOD_PATHS}`,
+    '10: option is missing',
+  ],
+  ['a variable of no form', `${LAUNCH.replace('A_B', 'a-b')}${GOOD_PATHS}`, '11: env is not valid'],
   ['broken YAML', `${GOOD}x: [\n`, '9: '],
 ];
 
