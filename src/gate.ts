@@ -77,7 +77,10 @@ export interface Judgement {
 export async function judge(request: Request): Promise<Judgement> {
   const { root, repository, now } = request;
   const memory = await recall(request);
-  const signed = await readPolicySet({ root, dir: memory.dir, pins: memory.pins?.pins ?? [], now }, memory.remembered);
+  const signed = await readPolicySet(
+    { root, dir: memory.dir, file: memory.setFile, pins: memory.pins?.pins ?? [], now },
+    memory.remembered,
+  );
   const own = await compileUserRules(signed.ruleFiles, DEFAULT_RULES);
   const held = heldBack(signed, [...memory.findings, ...own.findings]);
   const proofs = readProofs(root, held, now);

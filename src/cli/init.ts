@@ -8,7 +8,7 @@ import { checkoutKeys } from '../gather/recall.ts';
 import { remoteUrl } from '../git/git.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
 import { PINS_FILE, readPins } from '../policy/pins.ts';
-import { SET_FILE } from '../policy/policy-set.ts';
+import { SET_FILE } from '../policy/set-file.ts';
 import { pinsFor, USER_DIR, USER_ID, userPlace } from '../policy/user-set.ts';
 import { renderJudgement } from '../report/verdicts-text.ts';
 import { isOpen, openStore } from '../store/store.ts';

@@ -1,17 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readOnce } from '../files/read-once.ts';
 import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Repository } from '../git/repository.ts';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Places, UserSession } from '../model/settings.ts';
-import { wasRead } from '../model/source.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
 import { type Pin, type Pins, readPins } from '../policy/pins.ts';
-import { NOTHING_REMEMBERED, type Remembered, SET_FILE } from '../policy/policy-set.ts';
+import { NOTHING_REMEMBERED, type Remembered } from '../policy/policy-set.ts';
+import { readSetFile, SET_FILE, type SetFile } from '../policy/set-file.ts';
 import { pinsFor, USER_DIR, userPlace } from '../policy/user-set.ts';
-import { openStatement } from '../sign/statement.ts';
 import type { StateLocation } from '../store/location.ts';
 import { isOpen, openStore } from '../store/store.ts';
 
@@ -41,6 +39,8 @@ export interface Memory {
   readonly remembered: Remembered;
   /** Workspace-relative folder of the policy set. */
   readonly dir: string;
+  /** The signed policy set found there. */
+  readonly setFile: SetFile;
   readonly findings: readonly Finding[];
 }
 
@@ -56,12 +56,16 @@ export async function recall(input: RecallInput): Promise<Memory> {
       message: `The pins cannot be read: ${own.fault}.`,
       cure: 'Repair or remove the pins file, then: writ trust pin',
     });
-    return { pins: null, remembered: NOTHING_REMEMBERED, dir: findDir(input.root, null), findings: [found] };
+    const dir = findDir(input.root, null);
+    const setFile = readSetFile(input.root, dir);
+    return { pins: null, remembered: NOTHING_REMEMBERED, dir, setFile, findings: [found] };
   }
   const pins = withPin(pinsFor(own, input.user !== undefined), input.standsFor?.pin ?? null);
   const dir = input.user ? userDir(input) : findDir(input.root, pins);
-  const state = await recallState(input, pins, claimedId(input.root, dir));
-  return { pins, dir, ...state };
+  const setFile = readSetFile(input.root, dir);
+  const claimed = setFile === 'absent' || 'refused' in setFile ? null : setFile.workspace;
+  const state = await recallState(input, pins, claimed);
+  return { pins, dir, setFile, ...state };
 }
 
 /** The key a checkout is remembered by: shared by all work trees of one clone. */
@@ -144,11 +148,4 @@ function findDir(root: WorkspaceRoot, pins: Pins | null): string {
 
 function userDir({ root }: RecallInput): string {
   return userPlace(root.path)?.dir ?? USER_DIR;
-}
-
-function claimedId(root: WorkspaceRoot, dir: string): string | null {
-  const read = readOnce(root, `${dir}/${SET_FILE}`, 4_194_304);
-  if (!wasRead(read)) return null;
-  const opened = openStatement(read.bytes, dir);
-  return 'refused' in opened ? null : opened.workspace;
 }

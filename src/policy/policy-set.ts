@@ -15,11 +15,9 @@ import { openStatement } from '../sign/statement.ts';
 import { constitutionHash } from './constitution.ts';
 import { unprovenSet } from './defaults.ts';
 import type { Pin } from './pins.ts';
+import { SET_FILE, SET_FILE_BYTES, type SetFile } from './set-file.ts';
 import { readStatements } from './statements.ts';
 
-/** Largest file of a policy set, bytes. */
-const SET_FILE_BYTES = 4_194_304;
-export const SET_FILE = 'policy.dsse.json';
 export const POLICY_FILE = 'policy.yaml';
 export const SIGNERS_FILE = 'allowed_signers';
 export const EXCEPTIONS_FILE = 'exceptions.yaml';
@@ -39,6 +37,8 @@ export const NOTHING_REMEMBERED: Remembered = { checkout: null, floor: 0, revoca
 export interface SetPlace {
   readonly root: WorkspaceRoot;
   readonly dir: string;
+  /** What lies there. */
+  readonly file: SetFile;
   readonly pins: readonly Pin[];
   readonly now: Instant;
 }
@@ -48,8 +48,7 @@ export interface SetPlace {
  * whether it is too old or run out, and only then what it says. Nothing in the workspace is trusted because it is there.
  */
 export async function readPolicySet(place: SetPlace, remembered: Remembered): Promise<PolicySet> {
-  const { root, dir, now } = place;
-  const read = readOnce(root, `${dir}/${SET_FILE}`, SET_FILE_BYTES);
+  const { root, dir, now, file: opened } = place;
   const { known } = openRemembered(remembered);
   const none = (
     state: PolicySet['root'],
@@ -57,7 +56,7 @@ export async function readPolicySet(place: SetPlace, remembered: Remembered): Pr
     version: number | null,
     found: readonly Finding[],
   ): PolicySet => unprovenSet({ root: state, workspace, version, dir, findings: found, revocations: known });
-  if (!wasRead(read)) {
+  if (opened === 'absent') {
     if (remembered.checkout !== null)
       return none('mismatch', null, null, [
         mismatch(`this checkout had the workspace id ${escapePath(remembered.checkout)}, and its policy set is gone`),
@@ -65,7 +64,6 @@ export async function readPolicySet(place: SetPlace, remembered: Remembered): Pr
     return none('unpinned', null, null, [finding('root-unpinned')]);
   }
   const file = `${dir}/${SET_FILE}`;
-  const opened = openStatement(read.bytes, file);
   if ('refused' in opened)
     return none('unpinned', null, null, [
       finding('policy-unsigned', {

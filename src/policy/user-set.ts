@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Pins } from './pins.ts';
-import { SET_FILE } from './policy-set.ts';
+import { SET_FILE } from './set-file.ts';
 
 /** Where the user's own set lies, relative to the home. */
 export const USER_DIR = '.config/writ/user';

@@ -5,7 +5,7 @@ import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { PolicyPredicate, Statement } from '../model/statement.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
-import { SET_FILE } from '../policy/policy-set.ts';
+import { SET_FILE } from '../policy/set-file.ts';
 import { openStatement } from '../sign/statement.ts';
 import type { Tree } from './tree.ts';
 import { folderOf } from './wanted.ts';

@@ -2,7 +2,7 @@ import { type Matcher, matcherOf } from '../discover/matcher.ts';
 import { subjectOf } from '../discover/sidecars.ts';
 import { HOSTS } from '../generated/hosts.ts';
 import type { InitPattern } from '../model/policy.ts';
-import { SET_FILE } from '../policy/policy-set.ts';
+import { SET_FILE } from '../policy/set-file.ts';
 import { type Listing, listingOf, resolveLinks } from './links.ts';
 import { LINK, SUBMODULE, type Tree } from './tree.ts';
 

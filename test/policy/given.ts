@@ -19,6 +19,7 @@ import { DEFAULT_POLICY } from '../../src/policy/defaults.ts';
 import type { SpawnLink } from '../../src/policy/identity.ts';
 import type { Pin } from '../../src/policy/pins.ts';
 import { NOTHING_REMEMBERED, type Remembered, readPolicySet } from '../../src/policy/policy-set.ts';
+import { readSetFile } from '../../src/policy/set-file.ts';
 import { readStatements } from '../../src/policy/statements.ts';
 import { newKeyPair } from '../../src/sign/new-key.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
@@ -129,7 +130,10 @@ export async function world(workspace = WORKSPACE): Promise<World> {
     write,
     sign,
     read: ({ pins = [pin], now = NOW, remembered = {} } = {}) =>
-      readPolicySet({ root, dir: 'policies', pins, now }, { ...NOTHING_REMEMBERED, ...remembered }),
+      readPolicySet(
+        { root, dir: 'policies', file: readSetFile(root, 'policies'), pins, now },
+        { ...NOTHING_REMEMBERED, ...remembered },
+      ),
     seal: async (predicate, keys, over = {}) => {
       const sealed = await sealStatement(
         {
