@@ -57,6 +57,8 @@ const PASSAGE = 120;
 const LONGEST_STEP = 120;
 /** Encodings inside encodings that are opened. */
 const DEPTH = 2;
+/** Units between two suspect passages that speak together. */
+const TOGETHER = 400;
 /** Budget of the shortest texts, so that a small file is never incomplete. */
 const LEAST = 4_096;
 const LOWER: Readonly<Record<Severity, Severity | null>> = { block: 'suspect', suspect: 'notice', notice: null };
@@ -165,7 +167,7 @@ class Run {
   }
 
   result(): ScanResult {
-    const hits = this.#hits.sort(
+    const hits = togetherLouder(this.#hits).sort(
       (a, b) => a.start - b.start || a.end - b.end || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0),
     );
     return { hits, complete: this.#complete, work: this.#work };
@@ -201,6 +203,8 @@ class Run {
       const endInView = from + match.index + whole.trimEnd().length;
       const start = view.toStart(startInView);
       const end = Math.max(view.toEnd(endInView), start + 1);
+      // What the written text shows at the same place is found there, and not for being disguised.
+      if (view.name !== 'text' && this.#text.slice(start, end).includes(whole.trim())) continue;
       const around = contextOf(this.#text, start, end, this.#read());
       const severity = fixed === null ? severityIn(rule, around) : severityHidden(rule, fixed, around);
       if (severity === null) continue;
@@ -261,8 +265,31 @@ function severityIn(rule: Rule, context: Context): Severity | null {
 
 const MENTIONS: readonly Context[] = ['fence', 'code', 'block-quote', 'quoted', 'described'];
 
-// A decoded passage that stands in a mention counts one step lower: documents show encoded attacks, too.
+// A decoded passage that stands in a mention counts one step lower: documents show encoded attacks, too. Elsewhere what is suspect in the open is
+// worse for being hidden: nobody encodes an honest order.
 function severityHidden(rule: Rule, context: Context, around: Context): Severity | null {
   const severity = severityIn(rule, context);
-  return severity !== null && context === 'decoded' && MENTIONS.includes(around) ? LOWER[severity] : severity;
+  if (severity !== null && context === 'decoded' && MENTIONS.includes(around)) return LOWER[severity];
+  return severity === 'suspect' && !isIntent(rule.family) ? 'block' : severity;
+}
+
+function isIntent(family: Family): boolean {
+  return family === 'intent-mismatch' || family === 'intent-claims-authority';
+}
+
+/** Suspect passages of two families within one paragraph's reach are no accident: both block. */
+function togetherLouder(hits: readonly Hit[]): Hit[] {
+  const suspects = hits.filter((hit) => hit.severity === 'suspect' && !isIntent(hit.family));
+  if (suspects.length < 2) return [...hits];
+  suspects.sort((a, b) => a.start - b.start);
+  const louder = new Set<Hit>();
+  for (let i = 0; i < suspects.length; i++) {
+    const one = suspects[i] as Hit;
+    for (let j = i + 1; j < suspects.length; j++) {
+      const other = suspects[j] as Hit;
+      if (other.start - one.end > TOGETHER) break;
+      if (other.family !== one.family) louder.add(one).add(other);
+    }
+  }
+  return hits.map((hit) => (louder.has(hit) ? { ...hit, severity: 'block' } : hit));
 }
