@@ -10,6 +10,8 @@ export interface Structure {
   position(offset: number): { readonly line: number; readonly column: number };
   /** @returns the text of the nearest heading above, and of the line that introduces the list or block; '' where there is none. */
   introduction(offset: number): string;
+  /** @returns the headings that hold the nearest one, inner first, a line each; '' where there is none. */
+  outline(offset: number): string;
 }
 
 const FENCE = /^[ \t>]{0,40}(`{3,}|~{3,})([^\n]{0,200})/;
@@ -22,6 +24,8 @@ export function readStructure(text: string): Structure {
   const starts = lineStarts(text);
   const blocks: Context[] = new Array(starts.length).fill('prose');
   const introducedBy = new Int32Array(starts.length).fill(-1);
+  // The headings that hold the one being read, outermost first.
+  const open: { readonly row: number; readonly level: number }[] = [];
   const comments: number[] = [];
   const hasComments = text.includes('<!--');
   let fence: string | null = null;
@@ -72,7 +76,13 @@ export function readStructure(text: string): Structure {
       continue;
     }
     blocks[row] = lineBlock(line);
-    if (blocks[row] === 'heading') heading = row;
+    if (blocks[row] === 'heading') {
+      const level = line.trimStart().search(/[^#]|$/);
+      while (open.length > 0 && (open[open.length - 1]?.level ?? 0) >= level) open.pop();
+      introducedBy[row] = open[open.length - 1]?.row ?? -1;
+      open.push({ row, level });
+      heading = row;
+    }
     if (hasComments) commentFrom = openComment(line, from, 0, comments);
   }
   if (commentFrom >= 0) comments.push(commentFrom, text.length);
@@ -101,6 +111,13 @@ export function readStructure(text: string): Structure {
         }
       }
       return `${above >= 0 ? lineAt(above) : ''}\n${intro}`;
+    },
+    outline: (offset) => {
+      const nearest = introducedBy[rowOf(offset)] ?? -1;
+      let headings = '';
+      for (let at = nearest < 0 ? -1 : (introducedBy[nearest] ?? -1); at >= 0; at = introducedBy[at] ?? -1)
+        headings += `${lineAt(at)}\n`;
+      return headings;
     },
   };
 }

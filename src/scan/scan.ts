@@ -48,6 +48,8 @@ export interface ScanResult {
 
 /** Hits kept a rule: more say nothing new. */
 const HITS = 16;
+/** Patterns that read a stretch for the work of one: most stop at its first units. */
+const SIDE_BY_SIDE = 4;
 /** Work booked for reading the surroundings of one match. */
 const SURROUNDINGS = 256;
 /** Work booked for looking for one more part of a match. */
@@ -158,7 +160,7 @@ class Run {
       for (let i = 0; i < stretches.length && !this.#isFull(rule); i += 2) {
         const from = this.#wholeLine(view.text, stretches[i] as number);
         const to = stretches[i + 1] as number;
-        if (!this.affords((to - from) * rule.patterns.length)) return signs;
+        if (!this.affords((to - from) * Math.ceil(rule.patterns.length / SIDE_BY_SIDE))) return signs;
         const stretch = view.text.slice(from, to);
         for (const pattern of rule.patterns) this.#match(rule, pattern, stretch, from, view, fixed);
       }
