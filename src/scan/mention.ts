@@ -2,6 +2,8 @@ import type { Structure } from './contexts.ts';
 import type { Context } from './rule.ts';
 
 const LOOK = 160;
+/** Units within which a condition in front of a passage begins. */
+const FAR = 400;
 
 // Words that make what follows a report about an attack, a refusal of it, or a case to be handled.
 const REPORTS =
@@ -91,16 +93,16 @@ function isQuoted(before: string, after: string): boolean {
   // One of several quoted strings on the line: examples, and no value.
   if (after.slice(after.indexOf(closing) + closing.length).search(/^,? (?:and |or )?["\u201c]/) === 0) return true;
   return (
-    !/["']?\w["']?[ \t]{0,4}[:=][ \t]{0,4}$/.test(before.slice(Math.max(0, open - 12), open)) ||
-    !/^[ \t{,-]{0,20}["']?[\w-]{1,40}["']?[ \t]{0,4}[:=]/.test(before)
+    !/["']?\w["']?(?:[ \t]{0,4}:[ \t]{0,4}|=)$/.test(before.slice(Math.max(0, open - 12), open)) ||
+    !/^[ \t{,-]{0,20}["']?[\w-]{1,40}["']?(?:[ \t]{0,4}:|=)/.test(before)
   );
 }
 
 // The clause up to the passage reports, forbids or supposes it.
 function isDescribed(text: string, start: number): boolean {
-  const before = text.slice(Math.max(0, start - LOOK), start);
+  const before = text.slice(Math.max(0, start - FAR), start);
   const sentence =
     before.split(/[.!?;]["')\]*_]{0,3}\s|\n\s*\n|\n[ \t]*(?:[-*+#>|]|\d+[.)])|[.!?;]$|\n(?=[A-Z])/).pop() ?? '';
-  const clause = sentence.replace(CONDITION, '');
+  const clause = sentence.replace(CONDITION, '').slice(-LOOK);
   return REPORTS.test(clause) || ABLE.test(clause);
 }

@@ -279,7 +279,7 @@ function isIntent(family: Family): boolean {
   return family === 'intent-mismatch' || family === 'intent-claims-authority';
 }
 
-/** Suspect passages of two families within one paragraph's reach are no accident: both block. */
+/** Suspect passages of two families within one paragraph's reach are no accident, nor are three of any: all of them block. */
 function togetherLouder(hits: readonly Hit[]): Hit[] {
   const suspects = hits.filter((hit) => hit.severity === 'suspect' && !isIntent(hit.family));
   if (suspects.length < 2) return [...hits];
@@ -287,11 +287,14 @@ function togetherLouder(hits: readonly Hit[]): Hit[] {
   const louder = new Set<Hit>();
   for (let i = 0; i < suspects.length; i++) {
     const one = suspects[i] as Hit;
+    const near = [one];
     for (let j = i + 1; j < suspects.length; j++) {
       const other = suspects[j] as Hit;
       if (other.start - one.end > TOGETHER) break;
-      if (other.family !== one.family) louder.add(one).add(other);
+      near.push(other);
     }
+    const places = near.filter((each, at) => each.start >= (near[at - 1]?.end ?? 0));
+    if (places.length >= 3 || near.some(({ family }) => family !== one.family)) for (const each of near) louder.add(each);
   }
   return hits.map((hit) => (louder.has(hit) ? { ...hit, severity: 'block' } : hit));
 }
