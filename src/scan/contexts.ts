@@ -15,6 +15,8 @@ export interface Structure {
 }
 
 const FENCE = /^[ \t>]{0,40}(`{3,}|~{3,})([^\n]{0,200})/;
+/** Words behind the ticks that are a sentence and no language. */
+const SPEECH = /(?:[A-Za-z'\u2019]{1,20}[,.!?]? ){4}/;
 const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 const FRONT_MATTER_END = /^(?:---|\.\.\.)[ \t]{0,8}(?:\r?\n|$)/;
 const LIST = /^[ \t]{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]/;
@@ -29,6 +31,7 @@ export function readStructure(text: string): Structure {
   const comments: number[] = [];
   const hasComments = text.includes('<!--');
   let fence: string | null = null;
+  let fenceRow = 0;
   let inFrontMatter = false;
   let commentFrom = -1;
   let heading = -1;
@@ -70,8 +73,9 @@ export function readStructure(text: string): Structure {
       }
       continue;
     }
-    if (mark?.[1] !== undefined && !(mark[1].startsWith('`') && (mark[2] ?? '').includes('`'))) {
+    if (mark?.[1] !== undefined && !(mark[1].startsWith('`') && (mark[2] ?? '').includes('`')) && !SPEECH.test(mark[2] ?? '')) {
       fence = mark[1];
+      fenceRow = row;
       blocks[row] = 'fence';
       continue;
     }
@@ -86,6 +90,8 @@ export function readStructure(text: string): Structure {
     if (hasComments) commentFrom = openComment(line, from, 0, comments);
   }
   if (commentFrom >= 0) comments.push(commentFrom, text.length);
+  // A fence that never closes makes nothing a mention: else one line in front would excuse a whole file.
+  if (fence !== null) for (let row = fenceRow + 1; row < starts.length; row++) blocks[row] = lineBlock(text.slice(starts[row], starts[row + 1] ?? text.length));
 
   const rowOf = (offset: number): number => lastAtOrBelow(starts, offset);
   const lineAt = (row: number): string =>

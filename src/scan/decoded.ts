@@ -27,6 +27,8 @@ export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | 
   if (signs.has('reversed'))
     byLine(text, builder, (line) => (shows(line, 'reversed') ? [...line].reverse().join('') : null));
   if (signs.has('leet')) byLine(text, builder, (line) => (shows(line, 'leet') ? unleet(line) : null));
+  if (signs.has('binary')) byLine(text, builder, fromBinary);
+  byLine(text, builder, regroup);
   despace(text, units, builder);
   return builder.build();
 }
@@ -183,6 +185,33 @@ function unescapeLine(line: string): string | null {
     return String.fromCharCode(Number.parseInt(digits, isDecimal ? 10 : 16));
   });
   return count >= 4 ? made : null;
+}
+
+const BITS = /(?:[01]{8}[ ,]{0,2}){4,}/g;
+
+// Letters as groups of eight digits.
+function fromBinary(line: string): string | null {
+  let found = false;
+  const made = line.replace(BITS, (run) => {
+    const plain = (run.match(/[01]{8}/g) ?? []).map((bits) => String.fromCharCode(Number.parseInt(bits, 2))).join('');
+    if (![...plain].every((char) => isPrint(char.charCodeAt(0)))) return run;
+    found = true;
+    return plain;
+  });
+  return found ? made : null;
+}
+
+/** Groups of a line cut into equal lengths that make a pattern and no prose. */
+const GROUPS = 10;
+
+// Words cut into groups of one length: `igno real lpre viou`.
+function regroup(line: string): string | null {
+  const size = line.indexOf(' ');
+  if (size < 2 || size > 6 || line.charCodeAt(size * 2 + 1) !== 32 || line.charCodeAt(size * 3 + 2) !== 32) return null;
+  const groups = line.trimEnd().split(' ');
+  if (groups.length < GROUPS || groups.slice(0, -1).some((group) => group.length !== size)) return null;
+  const joined = groups.join('');
+  return /[a-z]{2}/i.test(joined) ? `${joined}\n${unleet(joined)}` : null;
 }
 
 function rotate(line: string): string {

@@ -13,7 +13,7 @@ const REPORTS =
 const ABLE = /(?<!\byou )(?<!\byou\*\* )\b(?:can|could)\b(?! (?:you|i|we)\b)/i;
 
 // `When the user asks for a commit, ...`: what comes behind the comma is the order.
-const CONDITION = /^[\s>*_-]{0,12}(?:when(?:ever)?|if|after|before|once|every time|each time)\b[^,"\u201c\n]{1,120},(?! ?["\u201c])/i;
+const CONDITION = /^[\s>*_-]{0,12}(?:when(?:ever)?|if|after|before|once|every time|each time|instead of|rather than)\b[^,"\u201c\n]{1,120},(?! ?["\u201c])/i;
 
 const THREATS =
   /\b(?:attack\w{0,3}|inject\w{0,4}|malicious|jailbreak\w{0,4}|examples?|payloads?|patterns?|phrases?|red flags?|threat\w{0,2}|detect\w{0,4}|suspicious|adversarial|anti-?patterns?|forbidden|prohibited|never|not allowed|avoid|bad|unsafe|signs?|indicators?|exploit\w{0,5}|vulnerab\w{1,9}|test cases?|samples?|don['\u2019]t|do not|must not|cannot|refuse|risks?|scenario\w{0,1}|dangerous|block\w{0,3}|poison\w{0,3}|tampering|abuse|misuse)\b/i;
@@ -49,6 +49,7 @@ export function contextOf(text: string, start: number, end: number, structure: S
   const after = upToBreak(text.slice(end, end + LOOK * 2));
   if (isInCode(before, after)) return 'code';
   if (block === 'comment' && /["'`\u201c]<!--[^\n]*$/.test(before)) return 'quoted';
+  if (/\]\([^)\s]{1,300} ["'][^"'\n]{0,300}$/.test(before)) return 'title';
   if (block !== 'comment' && block !== 'front-matter' && isQuoted(before, after)) return 'quoted';
   if (isDescribed(text, start)) return 'described';
   if (block === 'comment' || block === 'front-matter') return block;
@@ -91,7 +92,8 @@ function isQuoted(before: string, after: string): boolean {
   }
   if (open < 0 || !after.includes(closing)) return false;
   // One of several quoted strings on the line: examples, and no value.
-  if (after.slice(after.indexOf(closing) + closing.length).search(/^,? (?:and |or )?["\u201c]/) === 0) return true;
+  if (after.slice(after.indexOf(closing) + closing.length).search(/^,? (?:and |or )?["\u201c](?![\w-]{1,40}["\u201d] ?:)/) === 0)
+    return true;
   return (
     !/["']?\w["']?(?:[ \t]{0,4}:[ \t]{0,4}|=)$/.test(before.slice(Math.max(0, open - 12), open)) ||
     !/^[ \t{,-]{0,20}["']?[\w-]{1,40}["']?(?:[ \t]{0,4}:|=)/.test(before)
