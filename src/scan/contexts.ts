@@ -73,7 +73,11 @@ export function readStructure(text: string): Structure {
       }
       continue;
     }
-    if (mark?.[1] !== undefined && !(mark[1].startsWith('`') && (mark[2] ?? '').includes('`')) && !SPEECH.test(mark[2] ?? '')) {
+    if (
+      mark?.[1] !== undefined &&
+      !(mark[1].startsWith('`') && (mark[2] ?? '').includes('`')) &&
+      !SPEECH.test(mark[2] ?? '')
+    ) {
       fence = mark[1];
       fenceRow = row;
       blocks[row] = 'fence';
@@ -91,7 +95,9 @@ export function readStructure(text: string): Structure {
   }
   if (commentFrom >= 0) comments.push(commentFrom, text.length);
   // A fence that never closes makes nothing a mention: else one line in front would excuse a whole file.
-  if (fence !== null) for (let row = fenceRow + 1; row < starts.length; row++) blocks[row] = lineBlock(text.slice(starts[row], starts[row + 1] ?? text.length));
+  if (fence !== null)
+    for (let row = fenceRow + 1; row < starts.length; row++)
+      blocks[row] = lineBlock(text.slice(starts[row], starts[row + 1] ?? text.length));
 
   const rowOf = (offset: number): number => lastAtOrBelow(starts, offset);
   const lineAt = (row: number): string =>

@@ -24,8 +24,7 @@ export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | 
   decodeRuns(text, units, builder);
   if (signs.has('escape')) byLine(text, builder, unescapeLine);
   if (signs.has('rot13')) byLine(text, builder, (line) => (shows(line, 'rot13') ? rotate(line) : null));
-  if (signs.has('reversed'))
-    byLine(text, builder, (line) => (shows(line, 'reversed') ? [...line].reverse().join('') : null));
+  if (signs.has('reversed')) turnRound(text, builder);
   if (signs.has('leet')) byLine(text, builder, (line) => (shows(line, 'leet') ? unleet(line) : null));
   if (signs.has('binary')) byLine(text, builder, fromBinary);
   byLine(text, builder, regroup);
@@ -85,6 +84,21 @@ function byLine(text: string, builder: ViewBuilder, change: (line: string) => st
       const made = change(text.slice(at, end));
       if (made === null) continue;
       builder.put(made, at, end);
+      builder.cut();
+    }
+    from = to + 1;
+  }
+}
+
+// Lines read from their end, unit by unit, so that each leads back to its own place.
+function turnRound(text: string, builder: ViewBuilder): void {
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf('\n', from);
+    const to = newline < 0 ? text.length : newline;
+    for (let at = from; at < to; at += LONGEST) {
+      const end = Math.min(to, at + LONGEST);
+      if (!shows(text.slice(at, end), 'reversed')) continue;
+      for (let unit = end - 1; unit >= at; unit--) builder.put(text.charAt(unit), unit, unit + 1);
       builder.cut();
     }
     from = to + 1;

@@ -182,7 +182,10 @@ function repeatedText(text: string): number[] {
 // How long the thing is that stands at `at` over and over; 0 where none is, or where it is a ruler, a table, a number or white space.
 function periodAt(text: string, at: number): number {
   for (let period = 2; period <= LONGEST_REPEATED; period++) {
-    if (text.charCodeAt(at) !== text.charCodeAt(at + period) || text.charCodeAt(at + 1) !== text.charCodeAt(at + 1 + period))
+    if (
+      text.charCodeAt(at) !== text.charCodeAt(at + period) ||
+      text.charCodeAt(at + 1) !== text.charCodeAt(at + 1 + period)
+    )
       continue;
     let same = 2;
     while (same < 64 && text.charCodeAt(at + same) === text.charCodeAt(at + same + period)) same++;

@@ -13,10 +13,14 @@ const REPORTS =
 const ABLE = /(?<!\byou )(?<!\byou\*\* )\b(?:can|could)\b(?! (?:you|i|we)\b)/i;
 
 // `When the user asks for a commit, ...`: what comes behind the comma is the order.
-const CONDITION = /^[\s>*_-]{0,12}(?:when(?:ever)?|if|after|before|once|every time|each time|instead of|rather than)\b[^,"\u201c\n]{1,120},(?! ?["\u201c])/i;
+const CONDITION =
+  /^[\s>*_-]{0,12}(?:when(?:ever)?|if|after|before|once|every time|each time|instead of|rather than)\b[^,"\u201c\n]{1,120},(?! ?["\u201c])/i;
 
 const THREATS =
   /\b(?:attack\w{0,3}|inject\w{0,4}|malicious|jailbreak\w{0,4}|examples?|payloads?|patterns?|phrases?|red flags?|threat\w{0,2}|detect\w{0,4}|suspicious|adversarial|anti-?patterns?|forbidden|prohibited|never|not allowed|avoid|bad|unsafe|signs?|indicators?|exploit\w{0,5}|vulnerab\w{1,9}|test cases?|samples?|don['\u2019]t|do not|must not|cannot|refuse|risks?|scenario\w{0,1}|dangerous|block\w{0,3}|poison\w{0,3}|tampering|abuse|misuse)\b/i;
+
+// `Tell`, `say` or `ask` that open a sentence order it and report nothing.
+const ORDER = /^[\s>*_#-]{0,12}(?:please |now |then )?(?:tell|say|ask)\b/i;
 
 // What a whole section has to be called for all that it holds to be a report.
 const SECTIONS =
@@ -47,14 +51,14 @@ export function contextOf(text: string, start: number, end: number, structure: S
   const lineStart = Math.max(structure.lineStart(start), start - LOOK * 2);
   const before = text.slice(lineStart, start);
   const after = upToBreak(text.slice(end, end + LOOK * 2));
-  if (isInCode(before, after)) return 'code';
+  const isItem = block === 'list' || block === 'table' || block === 'block-quote';
+  if (isInCode(before, after)) return isItem && isAboutThreats(structure, start) ? 'described' : 'code';
   if (block === 'comment' && /["'`\u201c]<!--[^\n]*$/.test(before)) return 'quoted';
   if (/\]\([^)\s]{1,300} ["'][^"'\n]{0,300}$/.test(before)) return 'title';
   if (block !== 'comment' && block !== 'front-matter' && isQuoted(before, after)) return 'quoted';
   if (isDescribed(text, start)) return 'described';
   if (block === 'comment' || block === 'front-matter') return block;
-  if ((block === 'list' || block === 'table' || block === 'block-quote') && isAboutThreats(structure, start))
-    return 'described';
+  if (isItem && isAboutThreats(structure, start)) return 'described';
   if (/!?\[[^\]\n]{0,200}$/.test(before.slice(-202)) && /^[^[\n]{0,200}\]\(/.test(after)) return 'title';
   return block;
 }
@@ -92,7 +96,11 @@ function isQuoted(before: string, after: string): boolean {
   }
   if (open < 0 || !after.includes(closing)) return false;
   // One of several quoted strings on the line: examples, and no value.
-  if (after.slice(after.indexOf(closing) + closing.length).search(/^,? (?:and |or )?["\u201c](?![\w-]{1,40}["\u201d] ?:)/) === 0)
+  if (
+    after
+      .slice(after.indexOf(closing) + closing.length)
+      .search(/^,? (?:and |or )?["\u201c](?![\w-]{1,40}["\u201d] ?:)/) === 0
+  )
     return true;
   return (
     !/["']?\w["']?(?:[ \t]{0,4}:[ \t]{0,4}|=)$/.test(before.slice(Math.max(0, open - 12), open)) ||
@@ -105,6 +113,6 @@ function isDescribed(text: string, start: number): boolean {
   const before = text.slice(Math.max(0, start - FAR), start);
   const sentence =
     before.split(/[.!?;]["')\]*_]{0,3}\s|\n\s*\n|\n[ \t]*(?:[-*+#>|]|\d+[.)])|[.!?;]$|\n(?=[A-Z])/).pop() ?? '';
-  const clause = sentence.replace(CONDITION, '').slice(-LOOK);
+  const clause = sentence.replace(CONDITION, '').replace(ORDER, '').slice(-LOOK);
   return REPORTS.test(clause) || ABLE.test(clause);
 }
