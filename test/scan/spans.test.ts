@@ -118,7 +118,7 @@ const DISGUISES: readonly (readonly [name: string, view: Hit['view'], context: s
     'decoded',
     'decoded',
     (text) =>
-      isAscii(text) ? asWhole([...text].map((char) => `\\x${char.charCodeAt(0).toString(16)}`).join('')) : null,
+      isAscii(text) ? unitByUnit(text, (char) => `\\x${char.charCodeAt(0).toString(16)}`, () => 0) : null,
   ],
   [
     'in binary',
