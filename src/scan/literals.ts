@@ -18,6 +18,10 @@ export interface LiteralIndex {
   search(text: string): Found;
 }
 
+/** Units of a literal that are searched for: what follows tells little more, and every unit costs a row of the table. */
+const LONGEST = 16;
+/** Classes that characters beyond ASCII share. Two in one class open a window in vain, and never miss one; a narrow table is soon made. */
+const SHARED = 48;
 const NO_SIGNS: ReadonlySet<Encoding> = new Set();
 const NO_UNITS = new Uint16Array(0);
 /** Nothing; the end of a literal; that its row is still to be made. */
@@ -45,7 +49,7 @@ function buildIndex(rules: readonly Rule[]): LiteralIndex {
   // Rows are a power of two wide, so that a state finds its row by a shift.
   const shift = Math.ceil(Math.log2(count));
   let room = 1;
-  for (const literals of lists) for (const literal of literals) room += literal.length;
+  for (const literals of lists) for (const literal of literals) room += Math.min(literal.length, LONGEST);
   const Wide = room > 65535 ? Uint32Array : Uint16Array;
   // A tree of literals first: each state with its first child, its next sibling and the class that leads to it; 0 is the root and no child.
   const child = new Wide(room);
@@ -57,7 +61,7 @@ function buildIndex(rules: readonly Rule[]): LiteralIndex {
   for (let index = 0; index < lists.length; index++) {
     for (const literal of lists[index] as readonly string[]) {
       let state = 0;
-      for (let i = 0; i < literal.length; i++) {
+      for (let i = 0; i < literal.length && i < LONGEST; i++) {
         const cls = classes[literal.charCodeAt(i)] as number;
         let next = (state === 0 ? starts[cls] : child[state]) as number;
         while (next !== 0 && leads[next] !== cls) next = sibling[next] as number;
@@ -184,12 +188,17 @@ function goOn(automaton: Automaton, from: number): number {
 /** Numbers the characters that literals are made of, either case alike; 0 stands for every other. */
 function classesOf(lists: readonly (readonly string[])[]): { readonly classes: Uint8Array; readonly count: number } {
   const classes = new Uint8Array(65536);
+  const shared = new Set<number>();
   let count = 1;
   for (const literals of lists) {
     for (const literal of literals) {
       for (let i = 0; i < literal.length; i++) {
         const unit = literal.charCodeAt(i);
-        if (classes[unit] !== 0 || count === 255) continue;
+        if (classes[unit] !== 0) continue;
+        if (unit >= 128) {
+          shared.add(unit);
+          continue;
+        }
         classes[unit] = count;
         const upper = literal.charAt(i).toUpperCase();
         if (upper.length === 1) classes[upper.charCodeAt(0)] = count;
@@ -197,7 +206,12 @@ function classesOf(lists: readonly (readonly string[])[]): { readonly classes: U
       }
     }
   }
-  return { classes, count };
+  for (const unit of shared) {
+    classes[unit] = count + (unit % SHARED);
+    const upper = String.fromCharCode(unit).toUpperCase();
+    if (upper.length === 1 && upper.charCodeAt(0) >= 128) classes[upper.charCodeAt(0)] = classes[unit] as number;
+  }
+  return { classes, count: shared.size > 0 ? count + SHARED : count };
 }
 
 function withRules(

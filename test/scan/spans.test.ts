@@ -118,7 +118,13 @@ const DISGUISES: readonly (readonly [name: string, view: Hit['view'], context: s
     'decoded',
     'decoded',
     (text) =>
-      isAscii(text) ? unitByUnit(text, (char) => `\\x${char.charCodeAt(0).toString(16)}`, () => 0) : null,
+      isAscii(text)
+        ? unitByUnit(
+            text,
+            (char) => `\\x${char.charCodeAt(0).toString(16)}`,
+            () => 0,
+          )
+        : null,
   ],
   [
     'in binary',
