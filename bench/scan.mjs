@@ -1,4 +1,5 @@
 // Scores the scan on a development corpus: recall and false alarms a slice, and speed. Read-only; prints counts beside percentages.
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -58,6 +59,8 @@ const snippets = rows('dev-snippets.jsonl.gz').map(judge);
 const files = rows('dev-files.jsonl.gz').map(judge);
 const intent = rows('dev-intent.jsonl.gz').map(judge);
 
+// Chat-domain stress sets (corpus README): in the totals, and apart.
+const CHAT = /^payload-(?:tensortrust|cse|jailbreak|mixed-direct)/;
 const isFile = (row) => row.tier !== 'snippet';
 const attack = (test) => snippets.filter(({ row }) => row.label === 'injection' && test(row));
 const benign = (...kinds) => snippets.filter(({ row }) => row.label === 'benign' && kinds.includes(row.kind));
@@ -72,6 +75,12 @@ const slices = [
   ],
   ['injection snippets yes', attack((row) => !isFile(row) && row.context_free_detectable === 'yes'), '>= 88', ''],
   ['injection snippets partly', attack((row) => !isFile(row) && row.context_free_detectable === 'partly'), '>= 55', ''],
+  [
+    'snippets partly, no chat sets',
+    attack((row) => !isFile(row) && row.context_free_detectable === 'partly' && !CHAT.test(row.kind)),
+    '',
+    '',
+  ],
   ['injection no (never gated)', attack((row) => row.context_free_detectable === 'no'), '', ''],
   ['real files', files, '<= 1.5', '<= 0.25'],
   ['benign skills', benign('benign-skill-file', 'benign-skill-file-codemalice', 'benign-skill-reference'), '<= 2', ''],
@@ -133,7 +142,33 @@ else {
 if (values.by !== undefined) breakdown(values.by);
 if (values.misses !== undefined) writeMisses(values.misses);
 
+/** Which half a row is in, by its id: rules are written from misses in A and checked on B. */
+function half(id) {
+  return Number.parseInt(createHash('sha256').update(String(id)).digest('hex').slice(0, 2), 16) % 2 === 0 ? 'A' : 'B';
+}
+
+// For cross-validation: recall and false alarms of each source, apart for the two halves.
+function bySource() {
+  const tally = new Map();
+  for (const { row, worst } of [...snippets, ...files]) {
+    const isAttack = row.label === 'injection';
+    const kind = isAttack ? `attack ${row.context_free_detectable}` : 'benign';
+    const key = `${row.source ?? 'dev-files'}\t${kind}`;
+    const entry = tally.get(key) ?? { A: [0, 0], B: [0, 0] };
+    const side = entry[half(row.id)];
+    side[0] += worst >= 2 ? 1 : 0;
+    side[1] += 1;
+    tally.set(key, entry);
+  }
+  for (const [key, entry] of [...tally].sort((a, b) => (a[0] < b[0] ? -1 : 1))) {
+    const [name, kind] = key.split('\t');
+    const shown = (side) => `${side[0]}/${side[1]}`.padStart(9);
+    process.stdout.write(`${name.padEnd(52)} ${kind.padEnd(15)} A ${shown(entry.A)}  B ${shown(entry.B)}\n`);
+  }
+}
+
 function breakdown(by) {
+  if (by === 'source') return bySource();
   const tally = new Map();
   const count = (key, side) => {
     const entry = tally.get(key) ?? { caught: 0, missed: 0, falseAlarms: 0 };

@@ -1,4 +1,4 @@
-// Writes the reference pages that can be read off the source: docs/commands.md, docs/codes.md, docs/hosts.md.
+// Writes the reference pages that can be read off the source: docs/commands.md, docs/codes.md, docs/hosts.md, docs/rules.md.
 // `node src/build/docs.mjs` writes them; with --check it writes nothing and exits 1 where one is out of date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -150,6 +150,77 @@ ${severities.map((one) => `- ${one}`).join('\n')}
 A scan finding is accepted only through an approval: \`writ approve PATH --accept RULE=REASON\`. A signature alone never silences the scan.
 
 ${rules}
+`;
+}
+
+const FAMILY_TITLES = {
+  'forged-role': 'Forged roles and tool results',
+  'hidden-unicode': 'Hidden Unicode',
+  override: 'Override of instructions',
+  authority: 'Spoofed authority',
+  concealment: 'Concealment',
+  exfiltration: 'Exfiltration',
+  coercion: 'Coercion into harmful acts',
+  persistence: 'Persistence',
+  'remote-instructions': 'Remote instructions',
+  safety: 'Safety turned off',
+  judge: 'Orders to a judge',
+  padding: 'Padding',
+  encoded: 'Encoded orders',
+  persona: 'Personas without rules',
+  'intent-claims-authority': 'Intent: claims authority',
+  'intent-mismatch': 'Intent: standing orders',
+};
+const SHOWN = 3;
+
+// Line breaks, and what no reader would see, spelt out; an example is text that a model might obey, so it stands in code.
+function example(text) {
+  const plain = text
+    .replaceAll('\n', '\u23ce ')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`)
+    .replace(/(.{1,12}?)\1{9,}/gu, (_run, unit) => `${unit}\u2026`);
+  const fence = '`'.repeat(Math.max(1, ...(plain.match(/`+/g) ?? []).map((run) => run.length + 1)));
+  const cut = plain.length > 160 ? `${plain.slice(0, 160)}\u2026` : plain;
+  return `${fence}${fence.length > 1 ? ' ' : ''}${cut}${fence.length > 1 ? ' ' : ''}${fence}`;
+}
+
+function renderRules(files) {
+  const sections = Object.entries(FAMILY_TITLES).map(([family, title]) => {
+    const inside = files.filter(({ rule }) => rule.family === family);
+    const parts = inside.map(({ rule, bad, good }) =>
+      [
+        `### ${rule.id}`,
+        '',
+        `${rule.why} Severity: **${rule.severity}**.`,
+        '',
+        `Counts in: ${rule.contexts.join(', ')}.${rule.weak.length > 0 ? ` One step lower in: ${rule.weak.join(', ')}.` : ''}`,
+        '',
+        'Found, for example:',
+        '',
+        ...bad.slice(0, SHOWN).map((text) => `- ${example(text)}`),
+        '',
+        'Left alone, for example:',
+        '',
+        ...good.slice(0, SHOWN).map((text) => `- ${example(text)}`),
+      ].join('\n'),
+    );
+    return `## ${title}\n\n${parts.join('\n\n')}`;
+  });
+  return `${MADE}
+
+# Scan rules
+
+Source: \`policies/defaults/rules/*.yaml\`, ${files.length} rules. docs/codes.md says what a severity does to a rank; docs/contributing.md says how to add a rule.
+
+- A text is read as written and in three more views: **normalised** (look-alike letters folded, invisible ones removed), **hidden** (what a person does
+  not see: Tag characters, reversed runs, comments, titles) and **decoded** (base64, hex, binary, escapes, percent and HTML codes, rot13, reversed,
+  digits for letters, letters set apart or regrouped; two levels deep).
+- Quoted text, code, fenced code and a sentence or section that reports an attack are mentions. A rule counts only in the places listed with it.
+- What is \`suspect\` in the open is \`block\` where it is encoded or hidden by characters.
+- Suspect passages of two families, or three of any, within 400 characters of each other are \`block\` together.
+- Nothing in a text can switch a rule off.
+
+${sections.join('\n\n')}
 `;
 }
 
@@ -316,7 +387,7 @@ ${sections.join('\n\n')}
 
 // Both leave a module alone that is as it should be, so this may run beside tests that read it.
 await compileHosts({ root, out: join(root, 'src', 'generated', 'hosts.ts') });
-await compileRules({ root, out: join(root, 'src', 'generated', 'rules.ts') });
+const ruleFiles = await compileRules({ root, out: join(root, 'src', 'generated', 'rules.ts') });
 const [commands, common, codes, rules, hosts, launches] = await Promise.all(
   [
     'cli/commands.ts',
@@ -332,6 +403,7 @@ const pages = {
   'docs/commands.md': renderCommands({ ...commands, ...common }),
   'docs/codes.md': renderCodes(codes, rules),
   'docs/hosts.md': renderHosts(hosts, launches, seen),
+  'docs/rules.md': renderRules(ruleFiles),
 };
 const check = process.argv.includes('--check');
 for (const [file, text] of Object.entries(pages)) {

@@ -12,6 +12,7 @@ import { toFindings } from '../scan/to-findings.ts';
 import { readStdin } from './ask.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from './command.ts';
 import { print, tell } from './output.ts';
+import { renderPassage } from './passage.ts';
 import { openWorkspace } from './workspace.ts';
 
 const MAX_BYTES = 67_108_864;
@@ -26,6 +27,7 @@ export async function scan(call: Call): Promise<Exit> {
   if (sources.length === 1 && sources[0] === '-' && process.stdin.isTTY === true)
     throw new UsageError('usage: writ scan FILE..., or text on stdin');
   const results: ReturnType<typeof toResult>[] = [];
+  const pages: string[] = [];
   let unchecked = false;
   for (const source of sources) {
     const name = source === '-' ? (text(call, 'as-path') ?? '-') : source;
@@ -37,10 +39,12 @@ export async function scan(call: Call): Promise<Exit> {
     }
     const result = scanText(read, { rules: DEFAULT_RULES, workLimit: DEFAULT_LIMITS.scanWork });
     if (!result.complete) unchecked = true;
-    results.push(toResult(name, result));
+    const judged = toResult(name, result);
+    results.push(judged);
+    if (format === 'text') pages.push(renderResult(judged, read, result));
   }
   if (format === 'json') await print(`${JSON.stringify(results, null, 1)}\n`);
-  else await print(results.map(renderResult).join(''));
+  else await print(pages.join(''));
   if (results.some((one) => one.worst === 'block')) return EXIT.refused;
   return unchecked ? EXIT.unchecked : EXIT.ok;
 }
@@ -67,11 +71,14 @@ function toResult(name: string, result: ScanResult) {
   };
 }
 
-function renderResult(one: ReturnType<typeof toResult>): string {
-  const rows = one.findings.map(
-    (found) =>
-      `  ${found.line ?? 1}:${found.column ?? 1}  ${(found.severity ?? 'notice').padEnd(7)}  ${found.code}  ${found.message}\n`,
-  );
+function renderResult(one: ReturnType<typeof toResult>, text: string, result: ScanResult): string {
+  // Findings are the hits in their order, behind the one that says the scan is incomplete.
+  const skipped = one.findings.length - result.hits.length;
+  const rows = one.findings.map((found, at) => {
+    const hit = result.hits[at - skipped];
+    const row = `  ${found.line ?? 1}:${found.column ?? 1}  ${(found.severity ?? 'notice').padEnd(7)}  ${found.code}  ${found.message}\n`;
+    return hit === undefined ? row : row + renderPassage(text, hit);
+  });
   return `${one.path}: ${one.worst}${one.complete ? '' : ' (not checked whole)'}\n${rows.join('')}`;
 }
 

@@ -23,6 +23,11 @@ export function excerpt(text: string): string {
   return escapeText(text.replace(SECRETS, '[masked]'), EXCERPT);
 }
 
+/** The text with shapes of secrets starred out, of the same length: for output that points into it. */
+export function starred(text: string): string {
+  return text.replace(SECRETS, (secret) => '*'.repeat(secret.length));
+}
+
 /** A path or other name for messages: escaped, cut to 240 characters. */
 export function escapePath(path: string): string {
   return escapeText(path, 240);

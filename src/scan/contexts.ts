@@ -10,9 +10,13 @@ export interface Structure {
   position(offset: number): { readonly line: number; readonly column: number };
   /** @returns the text of the nearest heading above, and of the line that introduces the list or block; '' where there is none. */
   introduction(offset: number): string;
+  /** @returns the headings that hold the nearest one, inner first, a line each; '' where there is none. */
+  outline(offset: number): string;
 }
 
 const FENCE = /^[ \t>]{0,40}(`{3,}|~{3,})([^\n]{0,200})/;
+/** Words behind the ticks that are a sentence and no language. */
+const SPEECH = /(?:[A-Za-z'\u2019]{1,20}[,.!?]? ){4}/;
 const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 const FRONT_MATTER_END = /^(?:---|\.\.\.)[ \t]{0,8}(?:\r?\n|$)/;
 const LIST = /^[ \t]{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]/;
@@ -22,9 +26,12 @@ export function readStructure(text: string): Structure {
   const starts = lineStarts(text);
   const blocks: Context[] = new Array(starts.length).fill('prose');
   const introducedBy = new Int32Array(starts.length).fill(-1);
+  // The headings that hold the one being read, outermost first.
+  const open: { readonly row: number; readonly level: number }[] = [];
   const comments: number[] = [];
   const hasComments = text.includes('<!--');
   let fence: string | null = null;
+  let fenceRow = 0;
   let inFrontMatter = false;
   let commentFrom = -1;
   let heading = -1;
@@ -66,16 +73,31 @@ export function readStructure(text: string): Structure {
       }
       continue;
     }
-    if (mark?.[1] !== undefined && !(mark[1].startsWith('`') && (mark[2] ?? '').includes('`'))) {
+    if (
+      mark?.[1] !== undefined &&
+      !(mark[1].startsWith('`') && (mark[2] ?? '').includes('`')) &&
+      !SPEECH.test(mark[2] ?? '')
+    ) {
       fence = mark[1];
+      fenceRow = row;
       blocks[row] = 'fence';
       continue;
     }
     blocks[row] = lineBlock(line);
-    if (blocks[row] === 'heading') heading = row;
+    if (blocks[row] === 'heading') {
+      const level = line.trimStart().search(/[^#]|$/);
+      while (open.length > 0 && (open[open.length - 1]?.level ?? 0) >= level) open.pop();
+      introducedBy[row] = open[open.length - 1]?.row ?? -1;
+      open.push({ row, level });
+      heading = row;
+    }
     if (hasComments) commentFrom = openComment(line, from, 0, comments);
   }
   if (commentFrom >= 0) comments.push(commentFrom, text.length);
+  // A fence that never closes makes nothing a mention: else one line in front would excuse a whole file.
+  if (fence !== null)
+    for (let row = fenceRow + 1; row < starts.length; row++)
+      blocks[row] = lineBlock(text.slice(starts[row], starts[row + 1] ?? text.length));
 
   const rowOf = (offset: number): number => lastAtOrBelow(starts, offset);
   const lineAt = (row: number): string =>
@@ -101,6 +123,13 @@ export function readStructure(text: string): Structure {
         }
       }
       return `${above >= 0 ? lineAt(above) : ''}\n${intro}`;
+    },
+    outline: (offset) => {
+      const nearest = introducedBy[rowOf(offset)] ?? -1;
+      let headings = '';
+      for (let at = nearest < 0 ? -1 : (introducedBy[nearest] ?? -1); at >= 0; at = introducedBy[at] ?? -1)
+        headings += `${lineAt(at)}\n`;
+      return headings;
     },
   };
 }

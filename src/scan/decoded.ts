@@ -16,17 +16,19 @@ const SPACES = new Uint8Array(65_536);
 for (const unit of [9, 32, 0x2009]) SPACES[unit] = 1;
 
 const ESCAPES =
-  /(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{2}\}|%[0-7][0-9a-fA-F]|&#(?:[0-9]{2,3}|x[0-9a-fA-F]{2});)/g;
+  /(?:\\x[0-9a-fA-F]{2}|\\U000000[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{2}\}|%[0-7][0-9a-fA-F]|&#(?:[0-9]{2,3}|x[0-9a-fA-F]{2});)/g;
 /** What encoded runs of the text say: base64, hex, escapes, rot13, reversed and spaced-out letters; null where nothing decodes to print. */
 export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | null {
   const builder = new ViewBuilder('decoded', text);
   const units = unitsOf(text);
   decodeRuns(text, units, builder);
-  if (signs.has('escape')) byLine(text, builder, unescapeLine);
+  if (signs.has('escape')) unescapeLines(text, builder);
   if (signs.has('rot13')) byLine(text, builder, (line) => (shows(line, 'rot13') ? rotate(line) : null));
-  if (signs.has('reversed'))
-    byLine(text, builder, (line) => (shows(line, 'reversed') ? [...line].reverse().join('') : null));
+  if (signs.has('reversed')) turnRound(text, builder);
   if (signs.has('leet')) byLine(text, builder, (line) => (shows(line, 'leet') ? unleet(line) : null));
+  yamlHead(text, builder);
+  if (signs.has('binary')) byLine(text, builder, fromBinary);
+  byLine(text, builder, regroup);
   despace(text, units, builder);
   return builder.build();
 }
@@ -83,6 +85,21 @@ function byLine(text: string, builder: ViewBuilder, change: (line: string) => st
       const made = change(text.slice(at, end));
       if (made === null) continue;
       builder.put(made, at, end);
+      builder.cut();
+    }
+    from = to + 1;
+  }
+}
+
+// Lines read from their end, unit by unit, so that each leads back to its own place.
+function turnRound(text: string, builder: ViewBuilder): void {
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf('\n', from);
+    const to = newline < 0 ? text.length : newline;
+    for (let at = from; at < to; at += LONGEST) {
+      const end = Math.min(to, at + LONGEST);
+      if (!shows(text.slice(at, end), 'reversed')) continue;
+      for (let unit = end - 1; unit >= at; unit--) builder.put(text.charAt(unit), unit, unit + 1);
       builder.cut();
     }
     from = to + 1;
@@ -173,16 +190,95 @@ function isSpace(text: string, at: number): boolean {
   return unit === 32 || unit === 9 || unit === 0x2009;
 }
 
-function unescapeLine(line: string): string | null {
-  let count = 0;
-  const made = line.replace(ESCAPES, (coded) => {
-    count++;
-    const digits =
-      /[0-9a-fA-F]{2,3}/.exec(coded.startsWith('\\u') ? coded.slice(coded.includes('{') ? 3 : 4) : coded)?.[0] ?? '20';
-    const isDecimal = coded.startsWith('&#') && coded.charAt(2) !== 'x';
-    return String.fromCharCode(Number.parseInt(digits, isDecimal ? 10 : 16));
+// Lines that hold escapes, with each read in its own place.
+function unescapeLines(text: string, builder: ViewBuilder): void {
+  let doneTo = 0;
+  let lineEnd = -1;
+  for (const match of text.matchAll(ESCAPES)) {
+    const at = match.index;
+    if (at > lineEnd) {
+      finishLine(builder, doneTo, lineEnd);
+      doneTo = text.lastIndexOf('\n', at) + 1;
+      doneTo = Math.max(doneTo, at - LONGEST);
+      const newline = text.indexOf('\n', at);
+      lineEnd = newline < 0 ? text.length : newline;
+    }
+    builder.copy(doneTo, at);
+    doneTo = at + match[0].length;
+    builder.put(readCode(match[0]), at, doneTo);
+  }
+  finishLine(builder, doneTo, lineEnd);
+}
+
+function finishLine(builder: ViewBuilder, from: number, to: number): void {
+  if (to < 0) return;
+  builder.copy(from, Math.min(to, from + LONGEST));
+  builder.cut();
+}
+
+function readCode(coded: string): string {
+  const isDecimal = coded.startsWith('&#') && coded.charAt(2) !== 'x';
+  const digits = /[0-9a-fA-F]{2,3}(?=[;}]?$)/.exec(coded)?.[0] ?? '20';
+  return String.fromCharCode(Number.parseInt(isDecimal ? digits : digits.slice(-2), isDecimal ? 10 : 16));
+}
+
+/** Most units of front matter whose escapes are read. */
+const HEAD = 65_536;
+const YAML_ESCAPES = /\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r?\n[ \t]{0,400}|[ \t/"\\_NLPabefnrtv0])/g;
+
+// Front matter with the escapes of a quoted YAML string read, folded lines too: one escape is enough to split a word, and each leads back to its place.
+function yamlHead(text: string, builder: ViewBuilder): void {
+  const from = text.startsWith('\ufeff') ? 1 : 0;
+  if (!text.startsWith('---', from)) return;
+  const close = text.indexOf('\n---', from + 3);
+  const end = Math.min(close < 0 ? text.length : close, from + HEAD);
+  const slash = text.indexOf('\\', from);
+  if (slash < 0 || slash >= end) return;
+  let doneTo = from;
+  for (const match of text.slice(0, end).matchAll(YAML_ESCAPES)) {
+    builder.copy(doneTo, match.index);
+    doneTo = match.index + match[0].length;
+    builder.put(readEscape(match[0]), match.index, doneTo);
+  }
+  builder.copy(doneTo, end);
+  builder.cut();
+}
+
+function readEscape(coded: string): string {
+  const kind = coded.charAt(1);
+  if (/[xuU]/.test(kind)) {
+    const code = Number.parseInt(coded.slice(2), 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
+  }
+  if (kind === '\n' || kind === '\r') return '';
+  return /[/"\\]/.test(kind) ? kind : ' ';
+}
+
+const BITS = /(?:[01]{8}[ ,]{0,2}){4,}/g;
+
+// Letters as groups of eight digits.
+function fromBinary(line: string): string | null {
+  let found = false;
+  const made = line.replace(BITS, (run) => {
+    const plain = (run.match(/[01]{8}/g) ?? []).map((bits) => String.fromCharCode(Number.parseInt(bits, 2))).join('');
+    if (![...plain].every((char) => isPrint(char.charCodeAt(0)))) return run;
+    found = true;
+    return plain;
   });
-  return count >= 4 ? made : null;
+  return found ? made : null;
+}
+
+/** Groups of a line cut into equal lengths that make a pattern and no prose. */
+const GROUPS = 10;
+
+// Words cut into groups of one length: `igno real lpre viou`.
+function regroup(line: string): string | null {
+  const size = line.indexOf(' ');
+  if (size < 2 || size > 6 || line.charCodeAt(size * 2 + 1) !== 32 || line.charCodeAt(size * 3 + 2) !== 32) return null;
+  const groups = line.trimEnd().split(' ');
+  if (groups.length < GROUPS || groups.slice(0, -1).some((group) => group.length !== size)) return null;
+  const joined = groups.join('');
+  return /[a-z]{2}/i.test(joined) ? `${joined}\n${unleet(joined)}` : null;
 }
 
 function rotate(line: string): string {

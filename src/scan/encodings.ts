@@ -1,5 +1,5 @@
 /** Encodings that leave a literal sign in the text; base64, hex and spaced-out letters are told by their shape. */
-export const ENCODINGS = ['escape', 'rot13', 'reversed', 'leet'] as const;
+export const ENCODINGS = ['escape', 'rot13', 'reversed', 'leet', 'binary'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /** What each encoding looks like, lower case: escapes, and the words of an order as rot13, backwards or with digits for letters. */
@@ -18,7 +18,11 @@ export const SIGNS: Readonly<Record<Encoding, readonly string[]>> = {
     'nffvfgnag',
   ],
   reversed: ['snoitcurtsni', 'suoiverp', 'erongi', 'tpmorp', 'dragersid', 'laever'],
+  binary: ['0110', '01000', '01001', '01010'],
   leet: [
+    'n3v3r',
+    'n3ver',
+    'nev3r',
     '7h3',
     '5y573',
     'y573m',

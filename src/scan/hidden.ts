@@ -17,6 +17,9 @@ const SPLICES = 3;
 /** Units of white space, or blank lines, that push text out of sight. */
 const PADDING = 1000;
 const BLANK_LINES = 150;
+/** Units of one short thing over and over that push a reader off: words, no rulers, tables or numbers. */
+const REPEATED = 320;
+const LONGEST_REPEATED = 12;
 
 /** @returns whether the text holds anything that the tests for hidden characters and the hidden view are about. */
 export function hasInvisible(text: string): boolean {
@@ -25,7 +28,7 @@ export function hasInvisible(text: string): boolean {
 
 /** @returns what a native test finds in the text as written; empty where it finds nothing. */
 export function detect(detector: Exclude<Detector, 'standing-orders'>, text: string): Spans {
-  if (detector === 'padding') return paddedText(text);
+  if (detector === 'padding') return [...paddedText(text), ...repeatedText(text)];
   switch (detector) {
     case 'tag-characters':
       return tagRuns(text);
@@ -155,6 +158,42 @@ function paddedText(text: string): number[] {
     i = Math.max(i, to - (to % 64));
   }
   return spans;
+}
+
+// Text behind a long run of one short thing, such as `) ] } ) ] }`. Looks at every 128th unit: a run that counts covers two of them.
+function repeatedText(text: string): number[] {
+  const spans: number[] = [];
+  for (let i = 0; i + REPEATED < text.length; i += 128) {
+    const period = periodAt(text, i);
+    if (period === 0) continue;
+    let from = i;
+    let to = i + period;
+    while (from > 0 && text.charCodeAt(from - 1) === text.charCodeAt(from - 1 + period)) from--;
+    while (to < text.length && text.charCodeAt(to) === text.charCodeAt(to - period)) to++;
+    if (to - from >= REPEATED) {
+      const end = text.indexOf('\n', to);
+      spans.push(from, end < 0 ? Math.min(text.length, to + 120) : Math.min(Math.max(end, to), to + 120));
+    }
+    i = Math.max(i, to - (to % 128));
+  }
+  return spans;
+}
+
+// How long the thing is that stands at `at` over and over; 0 where none is, or where it is a ruler, a table, a number or white space.
+function periodAt(text: string, at: number): number {
+  for (let period = 2; period <= LONGEST_REPEATED; period++) {
+    if (
+      text.charCodeAt(at) !== text.charCodeAt(at + period) ||
+      text.charCodeAt(at + 1) !== text.charCodeAt(at + 1 + period)
+    )
+      continue;
+    let same = 2;
+    while (same < 64 && text.charCodeAt(at + same) === text.charCodeAt(at + same + period)) same++;
+    if (same < 64) continue;
+    const unit = text.slice(at, at + period);
+    return /[ ]/.test(unit) && /[^\s\d.,;|=_*#~+:\-\u2500-\u257f\u00b7\u2013\u2014]/.test(unit) ? period : 0;
+  }
+  return 0;
 }
 
 function isSpace(unit: number): boolean {

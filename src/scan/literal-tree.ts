@@ -7,8 +7,10 @@ import { isLittleEndian } from './units.ts';
  * first longer one of a state comes right behind it.
  */
 export interface LiteralTree {
-  /** The characters that literals are made of: class 1 is the first. An upper-case letter has the class of its lower-case one. Class 0 is every other, and stands for any of them. */
+  /** The ASCII characters that literals are made of: class 1 is the first. Class 0 is every character that is in none. */
   readonly alphabet: string;
+  /** The other characters: they share the SHARED classes behind, so that rows stay short. More is found then, never less. */
+  readonly others: string;
   /** The class that leads to a state. */
   readonly leads: Uint8Array;
   /** Twice the state that follows on the same level, 0 where there is none; plus one where the state has longer ones. */
@@ -22,13 +24,16 @@ type Numbers = Uint16Array | Uint32Array;
 /** A tree as text, for a module made by the build: the arrays as base64 of little-endian numbers. */
 export interface PackedTree {
   readonly alphabet: string;
+  readonly others: string;
   readonly leads: string;
   readonly next: string;
   readonly ends: string;
 }
 
-/** Characters beyond these share class 0: more is found then, never less. */
-const CLASSES = 255;
+/** Classes that all characters beyond ASCII share. */
+export const SHARED = 48;
+/** Units of a literal that are searched for; what begins like it is looked at as well. */
+const LONGEST = 16;
 /** The most states whose numbers fit 16 bits. */
 const SMALL = 32_767;
 
@@ -36,9 +41,19 @@ const SMALL = 32_767;
 export function buildTree(rules: readonly Rule[]): LiteralTree {
   // Behind the rules stand the encodings, as if each were one more rule.
   const lists = [...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])];
-  const classes = new Map<string, number>();
+  const letters = [
+    ...new Set(lists.flatMap((literals) => literals.flatMap((literal) => literal.slice(0, LONGEST).split('')))),
+  ];
+  const alphabet = letters.filter((unit) => unit < '\u0080').join('');
+  const others = letters.filter((unit) => unit >= '\u0080').join('');
+  const spelt = (literal: string): string =>
+    literal
+      .slice(0, LONGEST)
+      .split('')
+      .map((unit) => String.fromCharCode(classOf(unit, alphabet)))
+      .join('');
   const sorted = lists
-    .flatMap((literals, list) => literals.map((literal) => ({ literal, list })))
+    .flatMap((literals, list) => literals.map((literal) => ({ literal: spelt(literal), list })))
     .sort((a, b) => (a.literal < b.literal ? -1 : a.literal > b.literal ? 1 : a.list - b.list));
   const leads = [0];
   const next = [0];
@@ -57,7 +72,7 @@ export function buildTree(rules: readonly Rule[]): LiteralTree {
       next[parent] = (next[parent] as number) | 1;
       if (sibling !== 0) next[sibling] = (next[sibling] as number) | (state << 1);
       sibling = 0;
-      leads.push(classOf(literal.charAt(i), classes));
+      leads.push(literal.charCodeAt(i));
       next.push(0);
       path.push(state);
     }
@@ -65,32 +80,35 @@ export function buildTree(rules: readonly Rule[]): LiteralTree {
     before = literal;
   }
   const Wide = leads.length > SMALL ? Uint32Array : Uint16Array;
-  return {
-    alphabet: [...classes.keys()].join(''),
-    leads: Uint8Array.from(leads),
-    next: Wide.from(next),
-    ends: Wide.from(ends),
-  };
+  return { alphabet, others, leads: Uint8Array.from(leads), next: Wide.from(next), ends: Wide.from(ends) };
 }
 
-function classOf(unit: string, classes: Map<string, number>): number {
-  const known = classes.get(unit);
-  if (known !== undefined) return known;
-  if (classes.size === CLASSES) return 0;
-  classes.set(unit, classes.size + 1);
-  return classes.size;
+function classOf(unit: string, alphabet: string): number {
+  return unit < '\u0080' ? alphabet.indexOf(unit) + 1 : sharedClass(unit.charCodeAt(0), alphabet);
+}
+
+/** The class of a character beyond ASCII. */
+export function sharedClass(unit: number, alphabet: string): number {
+  return alphabet.length + 1 + (unit % SHARED);
 }
 
 /** @returns the tree as text, the same on every machine. Throws where its numbers need more than 16 bits. */
 export function packTree(tree: LiteralTree): PackedTree {
   if (tree.leads.length > SMALL) throw new Error(`the literals of the rules make more than ${SMALL} states`);
-  return { alphabet: tree.alphabet, leads: pack(tree.leads), next: pack(tree.next), ends: pack(tree.ends) };
+  return {
+    alphabet: tree.alphabet,
+    others: tree.others,
+    leads: pack(tree.leads),
+    next: pack(tree.next),
+    ends: pack(tree.ends),
+  };
 }
 
 /** @returns the tree a text holds; its arrays are read in place. */
 export function unpackTree(packed: PackedTree): LiteralTree {
   return {
     alphabet: packed.alphabet,
+    others: packed.others,
     leads: Buffer.from(packed.leads, 'base64'),
     next: unpack(packed.next),
     ends: unpack(packed.ends),

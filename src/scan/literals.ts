@@ -1,6 +1,6 @@
 import { DEFAULT_LITERALS, DEFAULT_RULES } from '../generated/rules.ts';
 import { ENCODINGS, type Encoding } from './encodings.ts';
-import { buildTree, type LiteralTree, unpackTree } from './literal-tree.ts';
+import { buildTree, type LiteralTree, SHARED, sharedClass, unpackTree } from './literal-tree.ts';
 import { REACH, type Rule } from './rule.ts';
 import { unitsOf } from './units.ts';
 
@@ -63,13 +63,13 @@ interface Automaton {
 
 function toAutomaton(tree: LiteralTree, rules: number): Automaton {
   const room = tree.leads.length;
-  const shift = Math.ceil(Math.log2(tree.alphabet.length + 1));
+  const shift = Math.ceil(Math.log2(tree.alphabet.length + 1 + (tree.others === '' ? 0 : SHARED)));
   const Wide = room > 65_535 ? Uint32Array : Uint16Array;
   const automaton: Automaton = {
     tree,
     rules,
     shift,
-    classes: classesOf(tree.alphabet),
+    classes: classesOf(tree),
     table: new Wide(room << shift),
     place: new Wide(room),
     fallback: new Wide(room),
@@ -173,12 +173,18 @@ function goOn(automaton: Automaton, from: number): number {
 }
 
 /** The class of every unit, either case of a letter alike. */
-function classesOf(alphabet: string): Uint8Array {
+function classesOf({ alphabet, others }: LiteralTree): Uint8Array {
   const classes = new Uint8Array(65536);
   for (let i = 0; i < alphabet.length; i++) {
     classes[alphabet.charCodeAt(i)] = i + 1;
     const upper = alphabet.charAt(i).toUpperCase();
     if (upper.length === 1) classes[upper.charCodeAt(0)] = i + 1;
+  }
+  for (let i = 0; i < others.length; i++) {
+    const shared = sharedClass(others.charCodeAt(i), alphabet);
+    classes[others.charCodeAt(i)] = shared;
+    const upper = others.charAt(i).toUpperCase();
+    if (upper.length === 1 && upper >= '\u0080') classes[upper.charCodeAt(0)] = shared;
   }
   return classes;
 }

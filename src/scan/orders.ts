@@ -2,7 +2,7 @@ import type { Structure } from './contexts.ts';
 
 // Verbs that open an order and seldom open a changelog line or a to-do item.
 const ORDER_VERBS = new Set(
-  "always never add check update remove explain configure protect scan pin treat mark keep pass use run prefer keep avoid ensure follow read verify validate treat ask stop wait limit consult respect obey assume refuse reject require restrict escalate confirm adhere include maintain document consider test log monitor apply respond begin start review see set do don\u2019t don't return write make only store place define explain describe choose provide implement open create submit call put let give name include report commit sign encrypt sanitize rotate deny separate enforce establish design perform".split(
+  "always never add check update remove explain configure protect scan pin treat mark keep pass use run prefer keep avoid ensure follow read verify validate treat ask stop wait limit consult respect obey assume refuse reject require restrict escalate confirm adhere include maintain document consider test log monitor apply respond begin start review see set do don\u2019t don't return write make only store place define explain describe choose provide implement open create submit call put let give name include report commit sign encrypt sanitize rotate deny separate enforce establish design perform install help take work show state prefer".split(
     ' ',
   ),
 );
@@ -11,6 +11,11 @@ const OPENERS = new Set(['do', "don't", 'don\u2019t', 'please']);
 // A negated or universal opener is an order whatever follows.
 const DEONTIC =
   /\b(?:MUST|SHALL|SHOULD|REQUIRED|NEVER|ALWAYS|MAY NOT|NOT RECOMMENDED|RECOMMENDED)\b|\b(?:must(?: not)?|shall(?: not)?|should(?: not| never| always)?|(?:is|are) (?:required|expected|forbidden|prohibited|not allowed|not permitted) to|(?:is|are) (?:forbidden|prohibited|mandatory|not permitted)|needs? to be|has to be|have to be|you (?:have|need) to|may not|may only|violates?)\b(?! have\b)/;
+// The capitals of a specification are an order whatever else the sentence tells.
+const CAPITALS = /\b(?:MUST|SHALL|SHOULD|REQUIRED|MAY NOT|NOT RECOMMENDED)\b(?! have\b)/;
+// An order in the second half of a sentence: `...; always use it`, `If so, please say it`, `Style: use tabs`.
+const SECOND_HALF =
+  /(?:[;:\u2014]|, (?:then )?)\s{0,2}(?:please|always|never|do not|don['\u2019]t|verify|make sure|be sure|ensure)\b|^[A-Z][\w -]{2,40}: (?:Always|Never|Use|Do not|Keep|Run|Create|Avoid|Prefer|use|keep|run|avoid|prefer)\b/;
 const PAST =
   /\b(?:was|were|had|did|been|added|fixed|caused|failed|removed|updated|now|yesterday|ago|shipped|merged|changed|reported|because|due to)\b/;
 const REPORTED =
@@ -59,7 +64,9 @@ function isOrder(sentence: string, opensLine: boolean): boolean {
   const plain = sentence.replace(/`[^`]{0,200}`/g, 'x').replace(/"[^"]{0,200}"|\u201c[^\u201d]{0,200}\u201d/g, 'x');
   const body = plain.replace(LEAD, '');
   const words = body.split(/[\s*_,:]{1,4}/, 3);
+  if (CAPITALS.test(body)) return true;
   if (DEONTIC.test(body) && !PAST.test(body) && !REPORTED.test(body)) return true;
+  if (SECOND_HALF.test(body) && !PAST.test(body)) return true;
   const first = (words[0] ?? '').toLowerCase();
   if (first === 'do' || first === "don't" || first === 'don\u2019t')
     return (first !== 'do' || (words[1] ?? '').toLowerCase() === 'not') && !PAST.test(body);

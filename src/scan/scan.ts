@@ -48,6 +48,8 @@ export interface ScanResult {
 
 /** Hits kept a rule: more say nothing new. */
 const HITS = 16;
+/** Patterns that read a stretch for the work of one: most stop at its first units. */
+const SIDE_BY_SIDE = 4;
 /** Work booked for reading the surroundings of one match. */
 const SURROUNDINGS = 256;
 /** Work booked for looking for one more part of a match. */
@@ -57,6 +59,8 @@ const PASSAGE = 120;
 const LONGEST_STEP = 120;
 /** Encodings inside encodings that are opened. */
 const DEPTH = 2;
+/** Units between two suspect passages that speak together. */
+const TOGETHER = 400;
 /** Budget of the shortest texts, so that a small file is never incomplete. */
 const LEAST = 4_096;
 const LOWER: Readonly<Record<Severity, Severity | null>> = { block: 'suspect', suspect: 'notice', notice: null };
@@ -110,6 +114,8 @@ class Run {
   readonly #rules: readonly Rule[];
   readonly #budget: number;
   readonly #hits: Hit[] = [];
+  /** Hits that count one step lower for where they stand. */
+  readonly #mentions = new Set<Hit>();
   readonly #counts = new Map<string, number>();
   readonly #seen = new Set<string>();
   #structure: Structure | null = null;
@@ -168,7 +174,7 @@ class Run {
       for (let i = 0; i < stretches.length && !this.#isFull(rule); i += 2) {
         const from = this.#wholeLine(view.text, stretches[i] as number);
         const to = stretches[i + 1] as number;
-        if (!this.affords((to - from) * rule.patterns.length)) return signs;
+        if (!this.affords((to - from) * Math.ceil(rule.patterns.length / SIDE_BY_SIDE))) return signs;
         const stretch = view.text.slice(from, to);
         for (const pattern of rule.patterns) this.#match(rule, pattern, stretch, from, view, fixed);
       }
@@ -177,7 +183,7 @@ class Run {
   }
 
   result(): ScanResult {
-    const hits = this.#hits.sort(
+    const hits = togetherLouder(this.#hits, this.#mentions).sort(
       (a, b) => a.start - b.start || a.end - b.end || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0),
     );
     return { hits, complete: this.#complete, work: this.#work };
@@ -209,15 +215,18 @@ class Run {
       if (matchEnd < 0) continue;
       if (!this.affords(SURROUNDINGS)) return;
       const whole = stretch.slice(match.index, matchEnd);
-      const startInView = from + match.index + whole.length - whole.trimStart().length;
+      const startInView = from + match.index + whole.length - withoutLead(whole).length;
       const endInView = from + match.index + whole.trimEnd().length;
-      const start = view.toStart(startInView);
-      const end = Math.max(view.toEnd(endInView), start + 1);
+      // A view may read backwards: then its last unit stands first in the original.
+      const start = Math.min(view.toStart(startInView), view.toStart(endInView - 1));
+      const end = Math.max(view.toEnd(endInView), view.toEnd(startInView + 1), start + 1);
+      // What the written text shows at the same place is found there, and not for being disguised.
+      if (view.name !== 'text' && this.#text.slice(start, end).includes(withoutLead(whole).trim())) continue;
       const around = contextOf(this.#text, start, end, this.#read());
       const severity = fixed === null ? severityIn(rule, around) : severityHidden(rule, fixed, around);
       if (severity === null) continue;
       const shown = view.name === 'text' && (around === 'comment' || around === 'title') ? 'hidden' : view.name;
-      this.#add(rule, severity, shown, start, end, whole.trim());
+      this.#add(rule, severity, shown, start, end, withoutLead(whole).trim());
     }
   }
 
@@ -234,7 +243,7 @@ class Run {
     this.#seen.add(key);
     this.#counts.set(kind, count + 1);
     const { line, column } = this.#read().position(start);
-    this.#hits.push({
+    const hit: Hit = {
       rule: rule.id,
       family: rule.family,
       severity,
@@ -245,8 +254,15 @@ class Run {
       view,
       passage: passage.slice(0, PASSAGE),
       why: rule.why,
-    });
+    };
+    this.#hits.push(hit);
+    if (severity === LOWER[rule.severity]) this.#mentions.add(hit);
   }
+}
+
+// A pattern that asks for the start of a sentence takes the end of the one before along.
+function withoutLead(passage: string): string {
+  return passage.replace(/^[\s.!?:;,]{1,16}/, '');
 }
 
 // The end of the last part, each found at its first place near the part before; -1 where one is missing.
@@ -273,8 +289,35 @@ function severityIn(rule: Rule, context: Context): Severity | null {
 
 const MENTIONS: readonly Context[] = ['fence', 'code', 'block-quote', 'quoted', 'described'];
 
-// A decoded passage that stands in a mention counts one step lower: documents show encoded attacks, too.
+// A decoded passage that stands in a mention counts one step lower: documents show encoded attacks, too. Elsewhere what is suspect in the open is
+// worse for being hidden: nobody encodes an honest order. A rule that is about encoded text alone says its own severity.
 function severityHidden(rule: Rule, context: Context, around: Context): Severity | null {
   const severity = severityIn(rule, context);
-  return severity !== null && context === 'decoded' && MENTIONS.includes(around) ? LOWER[severity] : severity;
+  if (severity !== null && context === 'decoded' && MENTIONS.includes(around)) return LOWER[severity];
+  return severity === 'suspect' && rule.contexts.includes('prose') && !isIntent(rule.family) ? 'block' : severity;
+}
+
+function isIntent(family: Family): boolean {
+  return family === 'intent-mismatch' || family === 'intent-claims-authority';
+}
+
+/** Suspect passages of two families that share no word, within one paragraph's reach are no accident, nor are three of any: all of them block. */
+function togetherLouder(hits: readonly Hit[], mentions: ReadonlySet<Hit>): Hit[] {
+  const suspects = hits.filter((hit) => hit.severity === 'suspect' && !isIntent(hit.family) && !mentions.has(hit));
+  if (suspects.length < 2) return [...hits];
+  suspects.sort((a, b) => a.start - b.start);
+  const louder = new Set<Hit>();
+  for (let i = 0; i < suspects.length; i++) {
+    const one = suspects[i] as Hit;
+    const near = [one];
+    for (let j = i + 1; j < suspects.length; j++) {
+      const other = suspects[j] as Hit;
+      if (other.start - one.end > TOGETHER) break;
+      near.push(other);
+    }
+    const places = near.filter((each, at) => each.start >= (near[at - 1]?.end ?? 0));
+    if (places.length >= 3 || near.some(({ family, start }) => family !== one.family && start >= one.end))
+      for (const each of near) louder.add(each);
+  }
+  return hits.map((hit) => (louder.has(hit) ? { ...hit, severity: 'block' } : hit));
 }

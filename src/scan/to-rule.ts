@@ -113,6 +113,7 @@ function compile(source: string): readonly Step[] | string {
     for (let i = 0; i < parts.length; i += 3) {
       const part = parts[i] ?? '';
       if (part === '') return 'a gap stands between two parts';
+      if (parts.length > 1 && hasOpenChoice(part)) return 'a pattern with a gap puts its choices in brackets';
       const pattern = new RegExp(spread(part), flags);
       steps.push({ pattern, within: i === 0 ? 0 : Number(parts[i - 2]), lines: parts[i - 1] === '+' });
     }
@@ -120,6 +121,17 @@ function compile(source: string): readonly Step[] | string {
     return `not a regular expression: ${(error as Error).message}`;
   }
   return steps;
+}
+
+// Whether a `|` stands outside brackets: a gap would then belong to one side of it alone, which nobody means.
+function hasOpenChoice(source: string): boolean {
+  let depth = 0;
+  for (const mark of source.match(/\[(?:\\.|[^\]\\])*\]|\\.|[()|]/g) ?? []) {
+    if (mark === '(') depth++;
+    else if (mark === ')') depth--;
+    else if (mark === '|' && depth === 0) return true;
+  }
+  return false;
 }
 
 function spread(source: string): string {

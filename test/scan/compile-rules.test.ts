@@ -47,6 +47,7 @@ describe('a rule file', () => {
     ['an unbounded repetition', changed('  - ', '  - "a.*sample"'), 8, 'repeats with a bound'],
     ['an open bound', changed('  - ', '  - "a{3,}sample"'), 8, 'an upper bound'],
     ['look-behind', changed('  - ', '  - "(?<=a)sample"'), 8, 'no look-behind'],
+    ['a choice beside a gap', changed('  - ', '  - "a<<9>>sample|b"'), 8, 'choices in brackets'],
     ['a broken expression', changed('  - ', '  - "(sample"'), 8, 'not a regular expression'],
     ['too few bad examples', changed('bad', 'bad: [a sample]'), 9, 'bad needs at least 5'],
     ['too few good examples', changed('good', 'good: [a]'), 10, 'good needs at least 5'],

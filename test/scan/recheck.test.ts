@@ -8,10 +8,13 @@ const patterns = DEFAULT_RULES.flatMap((rule) =>
   ),
 );
 
-// A proof a pattern, and "unknown" is no proof. The native checker of the package takes well under a second each.
+// The checker by automata gives a proof, the same on every machine; the one by fuzzing only fails to find an attack. "unknown" is no proof.
 describe('every pattern is linear', () => {
   it.each(patterns)('$name', { timeout: 180_000 }, async ({ pattern }) => {
-    const proof = await check(pattern.source, pattern.flags.replace('g', ''), { timeout: 120_000 });
-    expect(proof.status).toBe('safe');
+    const proof = await check(pattern.source, pattern.flags.replace('g', ''), {
+      timeout: 120_000,
+      checker: 'automaton',
+    });
+    expect(proof).toMatchObject({ status: 'safe', checker: 'automaton' });
   });
 });
