@@ -23,7 +23,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 /** Parts that a check of a governed workspace runs, and so has compiled code for. */
-const WARMED = ['main', 'yaml', 'kysely'];
+const WARMED = ['main', 'yaml', 'kysely', 'zod'];
 /** What may lie in the package besides the build and the defaults; npm adds the first three by itself. */
 const BESIDE = ['LICENSE', 'README.md', 'package.json', '.pre-commit-hooks.yaml'];
 
@@ -91,6 +91,18 @@ describe('the command', () => {
   it('carries compiled code for what a check runs, for the Node that built it', () => {
     const names = cachesIn(dist).map((file) => file.slice(dist.length + 1).split('.')[0]);
     expect([...new Set(names)].sort()).toEqual([...WARMED].sort());
+  });
+
+  it('carries every name of zod that a schema uses', () => {
+    const used = ['policy-file.ts', 'exceptions.ts'].flatMap((file) =>
+      [...readFileSync(join(root, 'src', 'policy', file), 'utf8').matchAll(/\bz\.(?!infer\b|core\b)([a-zA-Z]+)/g)].map(
+        (match) => match[1] ?? '',
+      ),
+    );
+    const listed = /export \{ ([^}]+) \} from 'zod\/mini'/.exec(
+      readFileSync(join(root, 'src', 'build', 'build.mjs'), 'utf8'),
+    );
+    expect([...new Set(used)].sort()).toEqual(listed?.[1]?.split(', ').sort());
   });
 
   it.each(Object.entries(MISFITS))('works alike with compiled code %s', (name, spoil) => {
