@@ -200,7 +200,8 @@ function expectedBindings(proofs: Proofs, paths: readonly string[] | null): read
     }));
 }
 
-function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
+/** @returns the path of the workspace within its repository, ending in `/`; empty at its top and outside of one. */
+export function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
   if (repository === null || repository.topLevel === root.path) return '';
   return root.path.startsWith(`${repository.topLevel}/`)
     ? `${root.path.slice(repository.topLevel.length + 1).replaceAll('\\', '/')}/`
