@@ -6,6 +6,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import './compile.mjs';
+import { buildLibrary } from './library.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 // Built beside and swapped in whole: a command that runs meanwhile never meets half a build.
@@ -83,6 +84,7 @@ try {
       outfile: join(staging, `${name}.part.cjs`),
     });
   }
+  await buildLibrary(staging);
   const ids = Object.fromEntries(
     ['main', ...Object.keys(APART), ...Object.keys(LATE)].map((name) => [name, idOf(`${name}.part.cjs`)]),
   );

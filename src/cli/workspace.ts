@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isInside, openRoot, type WorkspaceRoot } from '../files/workspace-root.ts';
+import { openRoot, type WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Request } from '../gate.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
 import { type Instant, instantFromMs } from '../model/instant.ts';
 import type { Places } from '../model/settings.ts';
-import { pinFromEnvironment } from '../policy/pins.ts';
-import { type StateLocation, toStateLocation } from '../store/location.ts';
+import { placesOf } from '../policy/places.ts';
+import type { StateLocation } from '../store/location.ts';
 import { type Call, flag, text, UsageError } from './command.ts';
 import { progressBar } from './progress.ts';
 
@@ -27,23 +27,11 @@ export function openWorkspace(call: Call): Workspace {
     throw new UsageError(`--root ${given} is no folder`);
   const repository = findRepository(given ?? process.cwd());
   const root = openRoot(given ?? repository?.topLevel ?? process.cwd());
-  const { env } = process;
-  const home = homedir();
-  const config = env.WRIT_CONFIG ? resolve(env.WRIT_CONFIG) : join(xdg(env.XDG_CONFIG_HOME, home, '.config'), 'writ');
-  const state = toStateLocation(env.WRIT_STATE, env.XDG_STATE_HOME, home);
-  refuseInside(root, config, 'WRIT_CONFIG');
-  if (state.kind === 'sqlite') refuseInside(root, state.file, 'WRIT_STATE');
-  const pinned = env.WRIT_ROOT ? pinFromEnvironment(env.WRIT_ROOT) : null;
-  if (pinned !== null && 'fault' in pinned) throw new UsageError(pinned.fault);
+  const here = placesOf(process.env, homedir(), root);
+  if ('fault' in here) throw new UsageError(here.fault);
   const now = instantFromMs(Date.now());
   if (now === null) throw new UsageError('the clock of this machine cannot be read');
-  return {
-    root,
-    repository,
-    places: { systemDir: '/etc/writ', configDir: config, home, root: env.WRIT_ROOT || null },
-    state,
-    now,
-  };
+  return { root, repository, ...here, now };
 }
 
 /** What the gate is asked, for a workspace. */
@@ -79,14 +67,4 @@ function within(root: string, absolute: string): string | null {
   const path = relative(root, absolute);
   if (path === '') return '.';
   return path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path) ? null : path.split(sep).join('/');
-}
-
-/** Overrides that resolve inside the workspace would let a repo choose who judges it (overview.md, trust). */
-function refuseInside(root: WorkspaceRoot, path: string, name: string): void {
-  if (isInside(root.path, path))
-    throw new UsageError(`${name} resolves inside the workspace (${path}); it must lie outside what it judges`);
-}
-
-function xdg(value: string | undefined, home: string, fallback: string): string {
-  return value && isAbsolute(value) ? value : join(home, fallback);
 }
