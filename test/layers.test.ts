@@ -13,6 +13,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['bind', 'verify', 'scan', 'decide'],
   ['load', 'quarantine', 'record', 'write'],
   ['gate.ts', 'enact.ts'],
+  ['core.ts'],
   ['tree'],
   ['report'],
   ['cli', 'watch', 'hook', 'index.ts'],
