@@ -42,6 +42,8 @@ export interface Policy {
   readonly set: PolicySet;
   readonly proofs: Proofs;
   readonly rules: readonly Rule[];
+  /** When it was opened: whether a signature still holds was asked then. */
+  readonly at: Instant;
 }
 
 /** Everything signed that was found for a workspace. */
@@ -114,20 +116,22 @@ export async function openPolicy(signed: Signed, pin: GivenPin, now: Instant): P
     authorship: only(opened, 'authorship'),
     approvals: only(opened, 'approval'),
   };
-  return { set: held, proofs: indexProofs(given, held, now, own.findings), rules: own.rules };
+  return { set: held, proofs: indexProofs(given, held, now, own.findings), rules: own.rules, at: now };
 }
 
 /** Gathers all evidence for artifacts that are judged together. There is no git here: no commit proves a writer, and an import of what is not given is missing. */
 export async function evidenceFor(
   parsed: readonly Parsed[],
-  { set, proofs }: Policy,
+  policy: Policy,
   now: Instant,
 ): Promise<readonly Evidence[]> {
+  const { set, proofs } = openedFor(policy, now);
   return gather({ parsed, set, proofs, repository: null, prefix: '', now, imports: givenImports(parsed) });
 }
 
-/** Judges evidence: pure, no file, clock or process. The verdicts are those of the command, in the order given. */
-export function judge(evidence: readonly Evidence[], { set, proofs, rules }: Policy, now: Instant): readonly Judged[] {
+/** Judges evidence: pure, no file, clock or process. The verdicts are those of the command, by path and line. Throws a RangeError for another instant than the policy was opened for. */
+export function judge(evidence: readonly Evidence[], policy: Policy, now: Instant): readonly Judged[] {
+  const { set, proofs, rules } = openedFor(policy, now);
   return judgeEvidence(evidence, {
     set,
     spawns: proofs.spawns,
@@ -137,6 +141,12 @@ export function judge(evidence: readonly Evidence[], { set, proofs, rules }: Pol
     isPlace: () => true,
     onProgress: null,
   });
+}
+
+/** A policy that is kept would outlive its own end. */
+function openedFor(policy: Policy, now: Instant): Policy {
+  if (policy.at !== now) throw new RangeError('the policy was opened for another instant: open it anew');
+  return policy;
 }
 
 function candidateOf(path: string): Candidate {

@@ -161,6 +161,26 @@ describe('the packed library', { timeout: 240_000 }, () => {
     for (const [path, core, command] of ranks()) expect([path, core]).toEqual([path, command]);
   });
 
+  it('lets no policy outlive the instant it was opened for, and no path leave the workspace', () => {
+    const space = governed();
+    const script = join(consumer, 'later.mjs');
+    writeFileSync(
+      script,
+      `import { evidenceFor, instant, judge, openPolicy, parse } from 'writ/core';
+       const now = instant(Date.now());
+       const policy = await openPolicy({ set: 'x', files: [], statements: ['y'] }, { workspace: 'a', roots: [], floor: 1, dir: 'policies' }, now);
+       const { artifacts } = await parse({ path: 'AGENTS.md', content: 'x' });
+       const told = [policy.set.intact, policy.set.findings[0].code];
+       try { judge(await evidenceFor(artifacts, policy, now), policy, instant(now + 1)); } catch (error) { told.push(error.name); }
+       await evidenceFor(artifacts, policy, instant(now + 1)).catch((error) => told.push(error.name));
+       for (const path of ['../AGENTS.md', '/etc/x', 'a\\\\b', '']) await parse({ path, content: '' }).catch((error) => told.push(error.name));
+       console.log(told.join());`,
+    );
+    expect(run(script, [], space.env).stdout).toBe(
+      'false,policy-unsigned,RangeError,RangeError,TypeError,TypeError,TypeError,TypeError\n',
+    );
+  });
+
   it('does nothing by being imported', () => {
     const script = join(consumer, 'quiet.mjs');
     writeFileSync(
