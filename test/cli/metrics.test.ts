@@ -95,7 +95,14 @@ describe('writ metrics', () => {
 
   it('lets no name or text of an artifact be another sample', () => {
     const space = workspace();
-    for (const name of ['a"} 1\nwrit_fake 9', 'b\\', 'c\\n', 'd\u001b[2J', 'e\r\nwrit_artifacts{rank="binding"} 99'])
+    for (const name of [
+      'a"} 1\nwrit_fake 9',
+      'b\\',
+      'c\\n',
+      'd\u001b[2J',
+      'd\\u{1b}[2J',
+      'e\r\nwrit_artifacts{rank="binding"} 99',
+    ])
       space.put(
         `memory/${name}.md`,
         '---\ncontext_manifest:\n  artifact_id: x\n  class: memory\n  author: a\n  authority_level: T1\n  created_at: 1796000000000\n  expires_at: 1896000000000\n---\nx\n',
