@@ -20,12 +20,13 @@ import type { PolicySet } from './model/policy.ts';
 import type { Rank } from './model/rank.ts';
 import type { Enforcement, Places, UserSession } from './model/settings.ts';
 import type { Bytes, Candidate } from './model/source.ts';
-import type { Judged, Scanned } from './model/stages.ts';
+import type { Evidence, Judged, Scanned } from './model/stages.ts';
 import { bindingApprovals } from './policy/approvals.ts';
 import type { Pins } from './policy/pins.ts';
 import { readPolicySet } from './policy/policy-set.ts';
 import { hasUserSet, userPlace } from './policy/user-set.ts';
-import { scanArtifact } from './scan/scan-artifact.ts';
+import type { Rule } from './scan/rule.ts';
+import { type ScanSettings, scanArtifact } from './scan/scan-artifact.ts';
 import { compileUserRules } from './scan/user-rules.ts';
 import type { StateLocation } from './store/location.ts';
 import { checkImports } from './verify/imports.ts';
@@ -133,23 +134,19 @@ export async function judge(request: Request): Promise<Judgement> {
     kept: root.kept,
     root: root.path,
   });
-  const judging = { set, spawns: proofs.spawns, now };
-  const scanning = {
-    rules: own.rules.length === 0 ? DEFAULT_RULES : [...DEFAULT_RULES, ...own.rules],
-    workLimit: set.policy.limits.scanWork,
-    ...(root.kept === undefined ? {} : { again: root.kept.memo.bind(root.kept) }),
-  };
-  const scanned = evidence.map((one, index) => {
-    request.onProgress?.(index + 1, evidence.length);
-    return scanArtifact(verify(bind(one, judging), judging), scanning);
-  });
   // Nothing in the home is ever moved.
   const places = new Set(request.user ? [] : [...found.candidates, ...outside]);
-  const artifacts = withImports(
-    scanned,
-    { set, setFindings: [...memory.findings, ...own.findings, ...proofs.findings], now },
-    places,
-  );
+  const before = [...memory.findings, ...own.findings, ...proofs.findings];
+  const artifacts = judgeEvidence(evidence, {
+    set,
+    spawns: proofs.spawns,
+    rules: own.rules,
+    setFindings: before,
+    now,
+    isPlace: (candidate) => places.has(candidate),
+    onProgress: request.onProgress,
+    again: root.kept?.memo.bind(root.kept),
+  });
   const whole = request.paths === null;
   const findings = [
     ...memory.findings,
@@ -209,6 +206,34 @@ async function judgeHome(
   };
 }
 
+/** What evidence is judged by. */
+export interface JudgeBy extends Bench {
+  readonly spawns: Proofs['spawns'];
+  /** The workspace's own rules, besides those that ship. */
+  readonly rules: readonly Rule[];
+  /** False for what is judged only because another text imports it. */
+  readonly isPlace: (candidate: Candidate) => boolean;
+  readonly onProgress: Request['onProgress'];
+  /** What a face that judges again and again keeps of the scan. */
+  readonly again?: ScanSettings['again'];
+}
+
+/** Bind, verify, scan, decide: pure, and the same for whoever gathered the evidence. */
+export function judgeEvidence(evidence: readonly Evidence[], by: JudgeBy): readonly Judged[] {
+  const { set, setFindings, now } = by;
+  const judging = { set, spawns: by.spawns, now };
+  const scanning = {
+    rules: by.rules.length === 0 ? DEFAULT_RULES : [...DEFAULT_RULES, ...by.rules],
+    workLimit: set.policy.limits.scanWork,
+    again: by.again,
+  };
+  const scanned = evidence.map((one, index) => {
+    by.onProgress?.(index + 1, evidence.length);
+    return scanArtifact(verify(bind(one, judging), judging), scanning);
+  });
+  return withImports(scanned, { set, setFindings, now }, by.isPlace);
+}
+
 /** Where state, a rule file or a folder of proofs cannot be used nobody is proven, whatever the set says: a forgotten revocation must not bind (overview.md, state). */
 function heldBack(set: PolicySet, faults: readonly Finding[]): PolicySet {
   return faults.length === 0 ? set : { ...set, intact: false };
@@ -216,10 +241,14 @@ function heldBack(set: PolicySet, faults: readonly Finding[]): PolicySet {
 
 /**
  * Decides each artifact alone, then once more where what it imports ranks lower.
- * @param places what discovery found. A file that is here only because another imports it is never moved: one stray `@src/app.ts`
+ * @param isPlace whether discovery found it. A file that is here only because another imports it is never moved: one stray `@src/app.ts`
  * must not take a source file or a board away (hard rule 10).
  */
-function withImports(scanned: readonly Scanned[], bench: Bench, places: ReadonlySet<Candidate>): readonly Judged[] {
+function withImports(
+  scanned: readonly Scanned[],
+  bench: Bench,
+  isPlace: (candidate: Candidate) => boolean,
+): readonly Judged[] {
   const alone = scanned.map((one) => toJudged(one, [], bench));
   const unrelieved =
     bench.set.policy.audit.size === 0 ? alone : scanned.map((one) => toJudged(one, [], withAudit(bench, new Set())));
@@ -236,7 +265,7 @@ function withImports(scanned: readonly Scanned[], bench: Bench, places: Readonly
     return capped.length === 0 ? first : toJudged(one, capped, bench);
   });
   const held = judged.map((one) =>
-    one.disposition === 'move' && !places.has(one.evidence.parsed.candidate)
+    one.disposition === 'move' && !isPlace(one.evidence.parsed.candidate)
       ? { ...one, disposition: 'withhold' as const }
       : one,
   );
@@ -269,7 +298,8 @@ function expectedBindings(proofs: Proofs, { paths, user, root }: Request): reado
     }));
 }
 
-function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
+/** @returns the path of the workspace within its repository, ending in `/`; empty at its top and outside of one. */
+export function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
   if (repository === null || repository.topLevel === root.path) return '';
   return root.path.startsWith(`${repository.topLevel}/`)
     ? `${root.path.slice(repository.topLevel.length + 1).replaceAll('\\', '/')}/`

@@ -76,9 +76,17 @@ describe('the package', () => {
     expect(paths.some((path) => path.startsWith('policies/defaults/hosts/'))).toBe(true);
     const other = paths.filter((path) => !path.startsWith('dist/') && !path.startsWith('policies/defaults/'));
     expect(other.filter((path) => !BESIDE.includes(path))).toEqual([]);
+    const library = paths.filter((path) => path.startsWith('dist/lib/'));
+    expect(library).toContain('dist/lib/index.js');
+    expect(library).toContain('dist/lib/core.d.ts');
+    expect(library.filter((path) => !/\.(?:js|d\.ts)$/.test(path))).toEqual([]);
     const built = paths.filter((path) => path.startsWith('dist/') && path !== 'dist/writ.cjs');
     expect(
-      built.filter((path) => !/^dist\/[a-z-]+\.(?:part\.cjs|[0-9a-f]{12}\.v[0-9.]+-[a-z0-9]+\.cache)$/.test(path)),
+      built.filter(
+        (path) =>
+          !library.includes(path) &&
+          !/^dist\/[a-z-]+\.(?:part\.cjs|[0-9a-f]{12}\.v[0-9.]+-[a-z0-9]+\.cache)$/.test(path),
+      ),
     ).toEqual([]);
   });
 });

@@ -14,6 +14,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['load', 'quarantine', 'record', 'write'],
   ['launch'],
   ['gate.ts', 'enact.ts'],
+  ['core.ts'],
   ['tree'],
   ['report'],
   ['watch'],

@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import './compile.mjs';
+import { buildLibrary } from './library.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 // Built beside and swapped in whole: a command that runs meanwhile never meets half a build.
@@ -24,9 +25,20 @@ const APART = {
   'proper-lockfile': "module.exports = require('proper-lockfile');",
 };
 
+/** Modules of writ's own that only some calls need, one part for all of them. They are handed what they need of the rest. */
+const LATE = {
+  ci: ['src/report/sarif.ts', 'src/report/annotations.ts', 'src/report/metrics.ts'],
+};
+
 const apart = {
   name: 'apart',
   setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir, kind }) => {
+      if (kind !== 'dynamic-import') return null;
+      const file = relative(root, join(resolveDir, path));
+      const part = Object.keys(LATE).find((name) => LATE[name].includes(file));
+      return part === undefined ? null : { path: `part:${part}`, external: true };
+    });
     onResolve({ filter: /^[a-z][a-z/-]*$/ }, ({ path, importer }) =>
       Object.hasOwn(APART, path) && !importer.includes('node_modules')
         ? { path: `part:${partOf(path)}`, external: true }
@@ -68,8 +80,16 @@ try {
       outfile: join(staging, `${partOf(name)}.part.cjs`),
     });
   }
+  for (const [name, files] of Object.entries(LATE)) {
+    await build({
+      ...common,
+      stdin: { contents: files.map((file) => `export * from './${file}';`).join('\n'), resolveDir: root },
+      outfile: join(staging, `${name}.part.cjs`),
+    });
+  }
+  await buildLibrary(staging);
   const ids = Object.fromEntries(
-    ['main', ...Object.keys(APART).map(partOf)].map((name) => [name, idOf(`${name}.part.cjs`)]),
+    ['main', ...Object.keys(APART).map(partOf), ...Object.keys(LATE)].map((name) => [name, idOf(`${name}.part.cjs`)]),
   );
   await build({
     ...common,

@@ -1,18 +1,26 @@
-import { judge } from '../gate.ts';
-import { exitOf, toVerdictsJson } from '../report/verdicts.ts';
+import { type Judgement, judge, prefixIn } from '../gate.ts';
+import { exitOf, summaryOf, toVerdictsJson } from '../report/verdicts.ts';
 import { renderJudgement } from '../report/verdicts-text.ts';
 import { type Call, type Exit, flag, oneOf, text, UsageError } from './command.ts';
 import { paintFor, print, STDOUT } from './output.ts';
-import { openWorkspace, toPaths, toRequest } from './workspace.ts';
+import { openWorkspace, toPaths, toRequest, type Workspace } from './workspace.ts';
 
 /** `writ check`: verdicts only; changes nothing, opens state for reading. */
 export async function check(call: Call): Promise<Exit> {
-  const format = oneOf(call, 'format', ['text', 'json']) ?? 'text';
+  const format = oneOf(call, 'format', ['text', 'json', 'sarif', 'github']) ?? 'text';
   const workspace = openWorkspace(call);
   const paths = call.positionals.length === 0 ? null : toPaths(workspace, call.positionals);
   const asked = asksForTree(call) ? await (await import('./tree.ts')).judgeAsked(call, workspace) : null;
   const judgement = asked?.judgement ?? (await judge(toRequest(workspace, call, paths)));
   const tree = asked === null ? {} : { tree: { compared: asked.about, changed: asked.changed } };
+  const exit = asked?.exit ?? exitOf(judgement, flag(call, 'strict'));
+  const other = format === 'sarif' || format === 'github' ? format : null;
+  const told =
+    other === null && text(call, 'sarif') === null ? null : await toldApart(call, workspace, judgement, exit);
+  if (told !== null && other !== null) {
+    await print(other === 'sarif' ? told.sarif() : told.github());
+    return exit;
+  }
   if (asked !== null && format === 'text')
     await print(`judged ${asked.about}: ${asked.changed} ${asked.changed === 1 ? 'path differs' : 'paths differ'}\n`);
   if (format === 'json') await print(`${JSON.stringify({ ...toVerdictsJson(judgement), ...tree }, null, 1)}\n`);
@@ -26,7 +34,26 @@ export async function check(call: Call): Promise<Exit> {
         home: workspace.user !== undefined,
       }),
     );
-  return asked?.exit ?? exitOf(judgement, flag(call, 'strict'));
+  return exit;
+}
+
+/** The formats for CI, built apart from the command; with `--sarif FILE` the log is written first, so that nothing else can end the step before it. */
+async function toldApart(call: Call, { root, repository }: Workspace, judgement: Judgement, exit: Exit) {
+  const [{ renderSarif }, { renderAnnotations }, { catalogue }] = await Promise.all([
+    import('../report/sarif.ts'),
+    import('../report/annotations.ts'),
+    import('../report/catalogue.ts'),
+  ]);
+  const options = {
+    catalogue: catalogue(),
+    prefix: prefixIn(repository, root),
+    summary: summaryOf(judgement.artifacts),
+    exit,
+  };
+  const sarif = (): string => renderSarif(judgement, options);
+  const file = text(call, 'sarif');
+  if (file !== null) await (await import('./write-out.ts')).writeOut(file, sarif());
+  return { sarif, github: () => renderAnnotations(judgement, options) };
 }
 
 /** Whether a tree of git is asked for instead of the work tree. */

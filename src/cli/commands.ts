@@ -13,13 +13,14 @@ export const COMMANDS: readonly Command[] = [
     name: 'check',
     summary: 'judge init files; change nothing',
     usage:
-      'writ check [PATH...] [--staged | --rev A..B | --rev A...B | --commit SHA] [--format text|json] [--strict] [--verbose] [--user]',
+      'writ check [PATH...] [--staged | --rev A..B | --rev A...B | --commit SHA] [--format text|json|sarif|github] [--sarif FILE] [--strict] [--verbose] [--user]',
     example: 'writ check --format json',
     options: {
       staged: bool,
       rev: str,
       commit: str,
       format: str,
+      sarif: str,
       strict: bool,
       observe: bool,
       verbose: bool,
@@ -312,5 +313,14 @@ export const COMMANDS: readonly Command[] = [
     options: { format: str, limit: str, head: bool },
     positionals: none,
     run: async (call) => (await import('./log.ts')).log(call),
+  },
+  {
+    name: 'metrics',
+    summary: 'this workspace and its ledger as a Prometheus text file',
+    usage: 'writ metrics [--out FILE.prom]',
+    example: 'writ metrics --out /var/lib/node_exporter/textfile/writ.prom',
+    options: { out: str },
+    positionals: none,
+    run: async (call) => (await import('./metrics.ts')).metrics(call),
   },
 ];

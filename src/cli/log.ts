@@ -1,21 +1,24 @@
-import { escapePath } from '../model/escaped.ts';
+import { escapePath, escapeText } from '../model/escaped.ts';
 import { instantFromMs, isoOf } from '../model/instant.ts';
 import { readPins } from '../policy/pins.ts';
 import { verifyLedger } from '../record/ledger.ts';
+import type { LedgerRow } from '../store/ledger.ts';
 import { isOpen, openStore, type Store } from '../store/store.ts';
 import { type Call, CannotError, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from './command.ts';
-import { print } from './output.ts';
+import { print, tell } from './output.ts';
 import { openWorkspace } from './workspace.ts';
 
-const DEFAULT_ROWS = 50;
 const MOST_ROWS = 1_000_000;
+/** Newest rows shown where no limit is given: ndjson is written as it is read, so it needs none. */
+const DEFAULT_LIMITS = { text: 50, json: MOST_ROWS, ndjson: Number.MAX_SAFE_INTEGER } as const;
+/** Characters of ndjson gathered before they are written. */
+const CHUNK = 65_536;
 
 /** `writ log`: the decisions taken on this machine, newest last. */
 export async function log(call: Call): Promise<Exit> {
   const format = oneOf(call, 'format', ['text', 'json', 'ndjson']) ?? 'text';
-  const limit =
-    text(call, 'limit') === null ? (format === 'text' ? DEFAULT_ROWS : MOST_ROWS) : Number(text(call, 'limit'));
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS)
+  const limit = text(call, 'limit') === null ? DEFAULT_LIMITS[format] : Number(text(call, 'limit'));
+  if (text(call, 'limit') !== null && (!Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS))
     throw new UsageError('--limit takes a whole number from 1');
   const store = await openState(call);
   if (store === null) {
@@ -27,15 +30,15 @@ export async function log(call: Call): Promise<Exit> {
       await print(`${(await store.ledger.tail())?.hash ?? ''}\n`);
       return EXIT.ok;
     }
-    const rows = (await store.ledger.read({ limit })).map((row) => ({ ...row, path: escapePath(row.path) }));
+    if (format === 'ndjson') return await stream(store, limit);
+    const rows = (await store.ledger.read({ limit })).map(toLine);
     if (format === 'json') await print(`${JSON.stringify(rows, null, 1)}\n`);
-    else if (format === 'ndjson') await print(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     else
       await print(
         rows
           .map(
             (row) =>
-              `${row.seq}  ${time(row.at)}  ${row.rank.padEnd(11)}  ${row.path}${row.line === null ? '' : `:${row.line}`}  ${row.codes.join(', ')}\n`,
+              `${row.seq}  ${time(row.at)}  ${row.rank.padEnd(11)}  ${escapePath(row.path)}${row.line === null ? '' : `:${row.line}`}  ${row.codes.join(', ')}\n`,
           )
           .join(''),
       );
@@ -43,6 +46,43 @@ export async function log(call: Call): Promise<Exit> {
   } finally {
     await store.close();
   }
+}
+
+/** Rows are written as they are read, so that the size of the ledger is no matter. A row that is not as writ writes it is told and ends in 4: it may be what was to be hidden. */
+async function stream(store: Store, limit: number): Promise<Exit> {
+  const after = ((await store.ledger.tail())?.seq ?? 0) - limit;
+  let lines = '';
+  let damaged = 0;
+  for await (const { row } of store.ledger.all(after)) {
+    if (row === null) damaged += 1;
+    else lines += `${JSON.stringify(toLine(row))}\n`;
+    if (lines.length < CHUNK) continue;
+    await print(lines);
+    lines = '';
+  }
+  await print(lines);
+  if (damaged === 0) return EXIT.ok;
+  await tell(`writ: ${damaged} rows are damaged and left out; see: writ log verify`);
+  return EXIT.unchecked;
+}
+
+/** The fields of a row, by name and in this order, whatever the table holds besides; names are escaped and never cut. */
+function toLine({ seq, at, workspace, actor, path, line, digest, rank, class: cls, codes, prev, hash }: LedgerRow) {
+  const whole = (name: string): string => escapeText(name, Number.POSITIVE_INFINITY);
+  return {
+    seq,
+    at,
+    workspace: workspace === null ? null : whole(workspace),
+    actor: whole(actor),
+    path: whole(path),
+    line,
+    digest,
+    rank,
+    class: cls,
+    codes,
+    prev,
+    hash,
+  };
 }
 
 /** `writ log verify`: walks the hash chain; against a head kept elsewhere, or the one the pins keep, a cut tail shows too. */

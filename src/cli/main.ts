@@ -51,7 +51,8 @@ function renderOverview(): string {
 
 /** Errors never end in 0: wrong usage 3, refused 1, everything else 4. */
 async function report(error: unknown): Promise<Exit> {
-  const message = escapeText(error instanceof Error ? error.message : String(error), 2_000);
+  // `##[` begins a command of a CI runner wherever it stands in a line.
+  const message = escapeText(error instanceof Error ? error.message : String(error), 2_000).replaceAll('##[', '##\\[');
   if (error instanceof UsageError) {
     await tell(`writ: ${message}`);
     return EXIT.usage;

@@ -1,14 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isInside, openRoot, type WorkspaceRoot } from '../files/workspace-root.ts';
+import { openRoot, type WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Request } from '../gate.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
 import { type Instant, instantFromMs } from '../model/instant.ts';
 import type { Places, UserSession } from '../model/settings.ts';
-import { pinFromEnvironment } from '../policy/pins.ts';
+import { placesOf } from '../policy/places.ts';
 import { USER_DIR, userPlace } from '../policy/user-set.ts';
-import { type StateLocation, toStateLocation } from '../store/location.ts';
+import type { StateLocation } from '../store/location.ts';
 import { type Call, flag, text, UsageError } from './command.ts';
 import { progressBar } from './progress.ts';
 
@@ -29,31 +29,16 @@ export function openWorkspace(call: Call): Workspace {
   if (given !== null && !(existsSync(given) && statSync(given).isDirectory()))
     throw new UsageError(`--root ${given} is no folder`);
   const found = findRepository(given ?? process.cwd());
-  const { env } = process;
   const home = homedir();
   const start = given ?? found?.topLevel ?? process.cwd();
   const user = flag(call, 'user') ? { start: resolve(start) } : null;
-  const repository = user === null ? found : null;
   const root = user === null ? openRoot(start) : openHome(home);
-  const config = env.WRIT_CONFIG ? resolve(env.WRIT_CONFIG) : join(xdg(env.XDG_CONFIG_HOME, home, '.config'), 'writ');
-  const state = toStateLocation(env.WRIT_STATE, env.XDG_STATE_HOME, home);
   // The home is the user's own, pins and state included; what no repo may choose, the user does.
-  if (user === null) {
-    refuseInside(root, config, 'WRIT_CONFIG');
-    if (state.kind === 'sqlite') refuseInside(root, state.file, 'WRIT_STATE');
-  }
-  const pinned = env.WRIT_ROOT ? pinFromEnvironment(env.WRIT_ROOT) : null;
-  if (pinned !== null && 'fault' in pinned) throw new UsageError(pinned.fault);
+  const here = placesOf(process.env, home, user === null ? root : null);
+  if ('fault' in here) throw new UsageError(here.fault);
   const now = instantFromMs(Date.now());
   if (now === null) throw new UsageError('the clock of this machine cannot be read');
-  return {
-    root,
-    repository,
-    places: { systemDir: '/etc/writ', configDir: config, home, root: env.WRIT_ROOT || null },
-    state,
-    now,
-    ...(user === null ? {} : { user }),
-  };
+  return { root, repository: user === null ? found : null, ...here, now, ...(user === null ? {} : { user }) };
 }
 
 function openHome(home: string): WorkspaceRoot {
@@ -101,14 +86,4 @@ function within(root: string, absolute: string): string | null {
   const path = relative(root, absolute);
   if (path === '') return '.';
   return path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path) ? null : path.split(sep).join('/');
-}
-
-/** Overrides that resolve inside the workspace would let a repo choose who judges it (overview.md, trust). */
-function refuseInside(root: WorkspaceRoot, path: string, name: string): void {
-  if (isInside(root.path, path))
-    throw new UsageError(`${name} resolves inside the workspace (${path}); it must lie outside what it judges`);
-}
-
-function xdg(value: string | undefined, home: string, fallback: string): string {
-  return value && isAbsolute(value) ? value : join(home, fallback);
 }

@@ -39,7 +39,7 @@ type Weighing = GatherInput & { readonly commitApprovals: CommitApprovals };
 export async function gather(given: GatherInput): Promise<readonly Evidence[]> {
   const { parsed, set, proofs } = given;
   const approving =
-    set.policy.commits.approval.length === 0
+    set.policy.commits.approval.length === 0 || given.repository === null
       ? null
       : await import('./commit-approvals.ts').then((part) => part.commitApprovals({ ...given, spawns: proofs.spawns }));
   const input: Weighing = { ...given, commitApprovals: approving ?? NO_COMMITS };

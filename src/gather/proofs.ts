@@ -3,7 +3,7 @@ import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
-import type { ApprovalPredicate, AuthorshipPredicate, Statement } from '../model/statement.ts';
+import type { ApprovalPredicate, AuthorshipPredicate, SpawnPredicate, Statement } from '../model/statement.ts';
 import { liveApprovals, type Standing, standingOf } from '../policy/approvals.ts';
 import { indexSpawns, NO_SPAWNS, type SpawnIndex, type SpawnLink } from '../policy/identity.ts';
 import { readStatements } from '../policy/statements.ts';
@@ -44,11 +44,29 @@ export function readProofs(root: WorkspaceRoot, set: PolicySet, now: Instant): P
   const authorshipFiles = readStatements(root, `${dir}/authorship`, 'authorship', workspace);
   const approvalFiles = readStatements(root, `${dir}/approvals`, 'approval', workspace);
   // A proof that cannot be read may be the one that revokes, replaces or approves: what is left proves nothing by itself.
-  if (![spawnFiles, authorshipFiles, approvalFiles].every((one) => one.whole))
-    return { ...NONE, findings: [...spawnFiles.findings, ...authorshipFiles.findings, ...approvalFiles.findings] };
-  const links: SpawnLink[] = [];
   const findings: Finding[] = [...spawnFiles.findings, ...authorshipFiles.findings, ...approvalFiles.findings];
-  for (const statement of spawnFiles.statements) {
+  if (![spawnFiles, authorshipFiles, approvalFiles].every((one) => one.whole)) return { ...NONE, findings };
+  const given = {
+    spawns: spawnFiles.statements,
+    authorship: authorshipFiles.statements,
+    approvals: approvalFiles.statements,
+  };
+  return indexProofs(given, set, now, findings);
+}
+
+/** Every statement of a workspace, opened: what they are worth is decided against the policy set. */
+export interface OpenedProofs {
+  readonly spawns: readonly Statement<SpawnPredicate>[];
+  readonly authorship: readonly Statement<AuthorshipPredicate>[];
+  readonly approvals: readonly Statement<ApprovalPredicate>[];
+}
+
+/** Indexes opened statements under a policy set. Where no intact set judges, they prove nothing. */
+export function indexProofs(given: OpenedProofs, set: PolicySet, now: Instant, before: readonly Finding[]): Proofs {
+  if (!set.intact || set.workspace === null) return { ...NONE, findings: before };
+  const links: SpawnLink[] = [];
+  const findings = [...before];
+  for (const statement of given.spawns) {
     const key = parsePublicKey(statement.predicate.publicKey);
     if (key) links.push({ statement, fingerprint: key.fingerprint });
     else
@@ -60,15 +78,13 @@ export function readProofs(root: WorkspaceRoot, set: PolicySet, now: Instant): P
       );
   }
   const spawns = indexSpawns(links);
-  const all = approvalFiles.statements.map((approval) => standingOf(approval, set, spawns, now));
+  const all = given.approvals.map((approval) => standingOf(approval, set, spawns, now));
   return {
-    authorship: group(authorshipFiles.statements, (one) =>
-      one.subjects.map((subject) => `${subject.name} ${subject.sha256}`),
-    ),
+    authorship: group(given.authorship, (one) => one.subjects.map((subject) => `${subject.name} ${subject.sha256}`)),
     approvals: {
       all,
-      byPath: group(approvalFiles.statements, (one) => one.subjects.map((subject) => subject.name)),
-      byId: group(approvalFiles.statements, (one) => [one.predicate.artifactId]),
+      byPath: group(given.approvals, (one) => one.subjects.map((subject) => subject.name)),
+      byId: group(given.approvals, (one) => [one.predicate.artifactId]),
     },
     spawns,
     live: indexLive(liveApprovals(all, set, spawns, now)),

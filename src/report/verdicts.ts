@@ -133,7 +133,7 @@ function wholePath(path: string): string {
 }
 
 /** Set findings by which the whole policy set was refused, although this machine has a pin for it. */
-const SET_REFUSALS: ReadonlySet<string> = new Set([
+export const SET_REFUSALS: ReadonlySet<string> = new Set([
   'root-mismatch',
   'policy-unsigned',
   'policy-altered',

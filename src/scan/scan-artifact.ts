@@ -10,7 +10,9 @@ export interface ScanSettings {
   /** policy.yaml limits.scanWork: times the size of the text. */
   readonly workLimit: number;
   /** Gives a scan again where text and settings are the very same; absent where every text is scanned once. */
-  readonly again?: (holder: object, inputs: readonly unknown[], scan: () => readonly Finding[]) => readonly Finding[];
+  readonly again?:
+    | ((holder: object, inputs: readonly unknown[], scan: () => readonly Finding[]) => readonly Finding[])
+    | undefined;
 }
 
 /**

@@ -55,8 +55,8 @@ export interface Ledger {
   tail(): Promise<LedgerTail | null>;
   /** The newest `limit` rows, newest last; of one workspace where it is given. Rows that do not hold what writ writes are left to `all`. */
   read(want: { readonly limit: number; readonly workspace?: string }): Promise<readonly LedgerRow[]>;
-  /** Every row in order, read in pages so that a long walk never keeps writers waiting. */
-  all(): AsyncIterable<StoredRow>;
+  /** Every row in order, or those behind a number, read in pages so that a long walk never keeps writers waiting. */
+  all(behind?: number): AsyncIterable<StoredRow>;
 }
 
 /** What stands before the first row. */
@@ -71,7 +71,7 @@ export function ledgerOf(db: Kysely<StateSchema>): Ledger {
     append: (drafts, seal) => db.transaction().execute((trx) => append(trx, drafts, seal)),
     tail: () => tailOf(db),
     read: (want) => read(db, want.limit, want.workspace),
-    all: () => all(db),
+    all: (behind) => all(db, behind),
   };
 }
 
@@ -116,8 +116,8 @@ async function read(
     .filter((row) => row !== null);
 }
 
-async function* all(db: Kysely<StateSchema>): AsyncIterable<StoredRow> {
-  let after = Number.MIN_SAFE_INTEGER;
+async function* all(db: Kysely<StateSchema>, behind = Number.MIN_SAFE_INTEGER): AsyncIterable<StoredRow> {
+  let after = behind;
   for (;;) {
     const rows = await db
       .selectFrom('ledger')
