@@ -17,9 +17,9 @@ it('plays the demo to its end, every text at the rank its list says', { timeout:
     expect(out).not.toContain('did not go as expected');
     expect(exit).toBe(0);
     for (const line of [
-      /^binding {5}AGENTS\.md +policy {2}written by f13 \(sovereign\), approved by f13$/m,
-      /^quarantine {2}SPRINT_INIT\.md +policy {2}approval-unproven: /m,
-      /^reference {3}node_modules\/tea-pot\/AGENTS\.md +observation {2}nested-repository: /m,
+      /^binding {5}AGENTS\.md +claude-code, codex \+\d+ +policy, written by f13 \(sovereign\), approved by f13$/m,
+      /^quarantine {2}SPRINT_INIT\.md +generic +policy: approval-unproven: /m,
+      /^reference {3}node_modules\/tea-pot\/AGENTS\.md +claude-code, .* +nested-repository: /m,
       /^ {4}writ: refused \(role-forbids-class\): scout-7 is specialist/m,
       /^- moved memory\/suppliers\.md to quarantine \(scan\/tag-characters\)/m,
       /^## Binding: rules of this workspace$/m,

@@ -107,7 +107,7 @@ describe('the short cut for plain settings', () => {
   });
 
   it.each([
-    ['blocks of lines', block, 40],
+    ['blocks of lines', block, 8],
     ['settings with one place changed', broken, 200],
   ])('never reads %s otherwise than the parser', async (_name, texts, least) => {
     let accepted = 0;

@@ -219,8 +219,8 @@ require('node:module').syncBuiltinESMExports();`),
   it('misses no change made between the first judgement and ready', async () => {
     space.put('AGENTS.md', 'honest\n');
     await start({
-      env: preloaded(`const fs = require('node:fs'); const real = process.stdout.write; let done = false;
-process.stdout.write = function (text, ...rest) { if (!done) { done = true; fs.writeFileSync(${JSON.stringify(at('AGENTS.md'))}, ${JSON.stringify(POISON)}); } return real.call(process.stdout, text, ...rest); };`),
+      env: preloaded(`const fs = require('node:fs'); const real = fs.writeSync; let done = false;
+fs.writeSync = (fd, ...rest) => { if (!done && fd === 1) { done = true; fs.writeFileSync(${JSON.stringify(at('AGENTS.md'))}, ${JSON.stringify(POISON)}); } return real(fd, ...rest); };`),
     });
     await watched.until('the change', (one) => one.path === 'AGENTS.md' && one.digest === digestOf(POISON));
     expect(await watched.stop()).toBe(1);
