@@ -285,12 +285,12 @@ class Watch {
     return this.moved ? 1 : this.standing;
   }
 
-  /** Whether the last state could not be judged, or the root is not the one that was. */
+  /** Whether the last state could not be judged, a folder could not be watched, or the root is not the one that was. */
   private isTroubled(): boolean {
     const { opened } = this;
     const { place } = this.options;
     if (opened === null) return openPlace(place, null) !== null;
-    return this.standing === null || isOther(place, opened);
+    return this.standing === null || opened.following?.isPartial() === true || isOther(place, opened);
   }
 
   /** Whether something outside is another than at the last look. The judgement that is asked for then sees at least this. */
