@@ -22,6 +22,7 @@ const APART = {
   kysely: "export { CompiledQuery, Kysely, SqliteAdapter, SqliteDriver, SqliteQueryCompiler } from 'kysely';",
   'simple-git': "export * from 'simple-git';",
   diff: "export * from 'diff';",
+  chokidar: "export { watch } from 'chokidar';",
   'proper-lockfile': "module.exports = require('proper-lockfile');",
 };
 

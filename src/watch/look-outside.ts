@@ -38,7 +38,7 @@ export function filesApart({ artifacts }: Judgement, root: string): readonly str
 /**
  * One text that is another as soon as something outside the folders of the workspace is another that verdicts depend on: pins and settings of
  * this machine, what other runs of writ remembered, HEAD, and what hosts load from the home, the system and the folders above. These
- * are few files in places that are busy with other things, so they are looked at, not watched.
+ * are few files in places that are busy with other things, so they are looked at; only pins and HEAD are followed besides (follow-outside.ts).
  */
 export function lookOutside({ root, places, state, hosts, files }: Lookout): string {
   const repository = findRepository(root);

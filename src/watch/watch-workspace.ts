@@ -12,6 +12,7 @@ import type { StateLocation } from '../store/location.ts';
 import { type Acting, act } from './act.ts';
 import type { WatchEvent } from './event.ts';
 import { type Noticed, WatchLimit } from './follow-folders.ts';
+import { type FollowingOutside, followOutside } from './follow-outside.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { filesApart, lookOutside } from './look-outside.ts';
 import { nextInstant } from './next-instant.ts';
@@ -81,6 +82,7 @@ class Watch {
   private readonly acting: Acting | null;
   private readonly heart: Heartbeat;
   private opened: Opened | null = null;
+  private outside: FollowingOutside | null = null;
   private pending: Pending = nothing();
   private wakeUp: (() => void) | null = null;
   private awake = false;
@@ -142,6 +144,7 @@ class Watch {
         this.awake = false;
         await this.round();
         if (once && (this.ready || this.standing === null)) break;
+        await this.lookSooner();
         // What happened meanwhile is heard only now.
         await nextTurn();
         if (this.stopping && (this.pending.since === null || ++last >= MAX_CATCHING_UP)) break;
@@ -154,6 +157,7 @@ class Watch {
     } finally {
       this.heart.stop();
       this.close();
+      await this.outside?.close();
     }
     return once ? this.judged() : this.exit();
   }
@@ -313,6 +317,16 @@ class Watch {
     this.pending.names = true;
     this.looksOther();
     return this.opened !== null;
+  }
+
+  /** Has what lies outside told of as well, once there is a workspace; only the beat looks where that is not to be had. */
+  private async lookSooner(): Promise<void> {
+    if (this.outside !== null || this.opened === null) return;
+    const { path } = this.opened;
+    const { places, pollMs } = this.options;
+    this.outside = await followOutside({ root: path, places, pollMs }, () => {
+      if (this.looksOther()) this.wake();
+    });
   }
 
   private close(): void {
