@@ -4,7 +4,16 @@ import type { HostProfile } from '../discover/profile.ts';
 import { isInside } from '../files/workspace-root.ts';
 import { judge } from '../gate.ts';
 import { LAUNCHES } from '../generated/launch.ts';
-import { ARGS, asksForBoot, namesProgram, resuming, undoing, withArgs, withBoot } from '../launch/command-line.ts';
+import {
+  ARGS,
+  asksForBoot,
+  losing,
+  namesProgram,
+  resuming,
+  undoing,
+  withArgs,
+  withBoot,
+} from '../launch/command-line.ts';
 import { childEnvironment } from '../launch/environment.ts';
 import { feedBoot, fitsFeed, tomlString } from '../launch/feed.ts';
 import { findProgram } from '../launch/find-program.ts';
@@ -77,6 +86,7 @@ export async function exec(call: Call): Promise<number> {
       return EXIT.unchecked;
     }
     if (child !== null) spawned = await identify(call, asked.workspace, judgement, child, folder);
+    await tellPlan(asked, plan, boot, observe);
     const early = signals.early();
     if (early !== null) return exitOfSignal(early);
     const env = { ...start.env, ...spawned?.env };
@@ -104,6 +114,8 @@ async function toAsked(call: Call): Promise<Asked> {
     throw new UsageError(
       `${escapeText(undone, 64)} belongs to what writ sets for ${host.title}: leave it out of CMD, or start ${host.title} without writ`,
     );
+  const lost = losing(call.rest, launch);
+  if (lost !== null) throw new UsageError(escapeText(lost, 400));
   // Where the switches belong has to be known before anything is judged or moved.
   const placed = withArgs(call.rest, launch === null ? [] : ['-'], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
@@ -188,7 +200,6 @@ async function prepare(
   const placed = withArgs(said, [...switched, ...handed, ...(fed?.args ?? [])], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
   const env = childEnvironment(process.env, launch, [...switches.map((one) => one.env), fed?.env ?? {}]);
-  await tellPlan(asked, plan, boot, observe);
   return { words: placed, env };
 }
 

@@ -277,6 +277,62 @@ describe('exec refuses', () => {
     expect(execIn(space, 'codex').exit).toBe(0);
   });
 
+  it.each([
+    ['opencode', ['env', '-i', 'opencode']],
+    ['opencode', ['env', '-', 'opencode']],
+    ['opencode', ['env', '-u', 'OPENCODE_PURE', 'opencode']],
+    ['opencode', ['env', '--unset=OPENCODE_PURE', 'opencode']],
+    ['opencode', ['env', '-C', '/', 'opencode']],
+    ['opencode', ['env', '-S', 'opencode run']],
+    ['opencode', ['nice', '-n', '5', 'env', 'OPENCODE_DISABLE_PROJECT_CONFIG=', 'opencode']],
+    ['opencode', ['env', 'OPENCODE_CONFIG=x.json', 'opencode']],
+    ['opencode', ['env', 'OPENCODE_CONFIG_CONTENT={}', 'wrapper']],
+    ['gemini', ['env', 'GEMINI_SYSTEM_MD=/tmp/x', 'gemini']],
+    ['claude-code', ['sudo', '-E', 'claude']],
+    ['codex', ['docker', 'run', '-it', 'image', 'codex']],
+    ['codex', ['/usr/bin/ssh', 'box', 'codex']],
+    ['copilot', ['tmux', 'new', 'copilot']],
+  ])('%s, where CMD would lose what is set for it, with 3: %j', (host, cmd) => {
+    const space = plain();
+    const bin = join(space.base, 'bin');
+    mkdirSync(bin);
+    for (const name of ['env', 'sudo', 'docker', 'tmux', 'opencode', 'wrapper']) cpSync(FAKE_HOST, join(bin, name));
+    const { exit, given, stderr } = execIn(space, host, { cmd, env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect({ exit, given, stderr }).toMatchObject({ exit: 3, given: null });
+    expect(stderr).toMatch(/put (?:it|env) in front, as in .* writ exec/);
+  });
+
+  it.each([
+    ['opencode', ['env', 'X=1', '-u', 'Y', 'opencode', 'env', '-i']],
+    ['opencode', ['opencode', 'run', 'sudo', 'OPENCODE_PURE=0']],
+    ['claude-code', ['wrapper', 'ssh', '-i']],
+    ['generic', ['env', '-i', 'true']],
+    ['gemini', ['wrapper', '-mgemini-pro', '--prompt-interactive', 'x']],
+  ])('%s is started where CMD loses nothing: %j', (host, cmd) => {
+    const space = plain();
+    const bin = join(space.base, 'bin');
+    mkdirSync(bin);
+    for (const name of ['env', 'opencode', 'wrapper']) cpSync(FAKE_HOST, join(bin, name));
+    const { exit, given, stderr } = execIn(space, host, { cmd, env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(given).not.toBeNull();
+  });
+
+  it.each([
+    ['gemini', ['--skipTrust']],
+    ['gemini', ['--skip-trust=true']],
+    ['gemini', ['-efoo']],
+    ['gemini', ['-ye', 'foo']],
+    ['claude-code', ['--settingSources=project']],
+    ['codex', ['-c', ' projects.x.trust_level="trusted"']],
+    ['codex', ['-c', 'projects = {}']],
+    ['codex', ['-cskills.include_instructions=true']],
+  ])('%s, where CMD undoes a switch in another spelling, with 3: %j', (host, words) => {
+    const { exit, given, stderr } = execIn(plain(), host, { cmd: [FAKE_HOST, ...words] });
+    expect({ exit, given, stderr }).toMatchObject({ exit: 3, given: null });
+    expect(stderr).toContain('leave it out of CMD');
+  });
+
   it('a place for private files that a host would take for a pattern, with 3', () => {
     const space = governed();
     const odd = join(space.base, 'a[b]');
@@ -407,6 +463,13 @@ describe('exec and the child', () => {
     expect(stderr).toContain('--continue carries on an earlier session');
     expect(given?.argv).toContain('--system-prompt-snapshot=off');
     expect(execIn(space, 'claude-code', { cmd: [FAKE_HOST, '-c'], flags: ['--strict'] }).exit).toBe(1);
+    for (const [host, word] of [
+      ['claude-code', '-pc'],
+      ['claude-code', '-rSESSION'],
+      ['gemini', '-rlatest'],
+      ['opencode', '-sses_1'],
+    ] as const)
+      expect(execIn(space, host, { cmd: [FAKE_HOST, word] }).stderr).toContain(`${word} carries on`);
   });
 
   it('says so where the program lies in the workspace', () => {
