@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import type { LaunchProfile } from '../discover/launch-profile.ts';
 import type { HostProfile } from '../discover/profile.ts';
-import { isInside } from '../files/workspace-root.ts';
+import { isInside, openRoot } from '../files/workspace-root.ts';
 import { judge } from '../gate.ts';
 import { LAUNCHES } from '../generated/launch.ts';
 import {
@@ -120,6 +120,11 @@ async function toAsked(call: Call): Promise<Asked> {
   const placed = withArgs(call.rest, launch === null ? [] : ['-'], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
   const workspace = openWorkspace(call);
+  const own = workspace.places.moved.find((one) => one.host === host.name && isInside(workspace.root.path, one.path));
+  if (own !== undefined && !keepsHomeOut(host, launch))
+    throw new UsageError(
+      `${own.variable} lies in the workspace, and ${host.title} obeys what is there as if you had written it: set it to a folder outside, or unset it`,
+    );
   const here = process.cwd();
   const cwd = isInside(workspace.root.path, here) ? here : workspace.root.path;
   const program = findProgram(first, cwd, process.env.PATH ?? '');
@@ -131,12 +136,23 @@ async function toAsked(call: Call): Promise<Asked> {
   return { host, launch, words: call.rest, workspace, cwd, program };
 }
 
+/** Whether switches keep out all that a host reads from the home. */
+function keepsHomeOut({ outside }: HostProfile, launch: LaunchProfile | null): boolean {
+  return outside.every(({ where, path }) => where !== 'home' || launch?.outside[`home ${path}`] !== undefined);
+}
+
 function toPlan(
   { host, launch, words, workspace, cwd }: Asked,
   { judgement, moved }: Pick<Booted, 'judgement' | 'moved'>,
 ): Plan {
   const { root, places } = workspace;
-  const place = { words, root: root.path, cwd: relative(root.path, cwd).replaceAll('\\', '/'), home: places.home };
+  const place = {
+    words,
+    root: root.path,
+    cwd: relative(root.path, cwd).replaceAll('\\', '/'),
+    homes: [places.home, openRoot(places.home).path],
+    moved: places.moved,
+  };
   const gone = new Set(moved.filter((one) => one.moved).map((one) => one.path));
   return planOf(
     // What any agent may read is nobody's init file in particular: `generic` has no discovery to narrow.

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { movedHomes } from '../discover/moved-homes.ts';
 import { isInside, openRoot, type WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Request } from '../gate.ts';
 import { findRepository, type Repository } from '../git/repository.ts';
@@ -49,7 +50,13 @@ export function openWorkspace(call: Call): Workspace {
   return {
     root,
     repository,
-    places: { systemDir: '/etc/writ', configDir: config, home, root: env.WRIT_ROOT || null },
+    places: {
+      systemDir: '/etc/writ',
+      configDir: config,
+      home,
+      moved: movedHomes(env, start),
+      root: env.WRIT_ROOT || null,
+    },
     state,
     now,
     ...(user === null ? {} : { user }),

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { HOSTS } from '../generated/hosts.ts';
 import type { Candidate, HostUse, InitKind } from '../model/source.ts';
 import { matchesAny } from './globs.ts';
+import { belowMoved, type MovedHome } from './moved-homes.ts';
 import type { OutsideEntry } from './profile.ts';
 
 const MAX_DEPTH = 8;
@@ -11,6 +12,8 @@ const MAX_ENTRIES = 5_000;
 export interface OutsideInput {
   /** The user's home, absolute. */
   readonly home: string;
+  /** Folders of the home that lie elsewhere. They are looked at as well: the next start of a host may have another environment. */
+  readonly moved: readonly MovedHome[];
   /** Real path of the workspace root. */
   readonly start: string;
   /** Profiles to look at besides `generic`; null: all. */
@@ -21,12 +24,12 @@ export interface OutsideInput {
  * Finds what hosts load from the user's home, from the system and from the folders above the workspace: only what is there, by absolute path.
  * They are told, never moved. A folder that can't be listed yields nothing: what the same user can't read, the host can't either.
  */
-export function discoverOutside({ home, start, hosts }: OutsideInput): readonly Candidate[] {
+export function discoverOutside({ home, moved, start, hosts }: OutsideInput): readonly Candidate[] {
   const found = new Map<string, Candidate>();
   for (const host of HOSTS) {
     if (hosts !== null && !hosts.includes(host.name)) continue;
     for (const entry of host.outside) {
-      for (const path of placesOf(entry, home, start)) {
+      for (const path of placesOf(entry, home, start, movedOf(entry, host.name, moved, start))) {
         if (!isInside(path, start))
           found.set(path, joined(found.get(path), path, entry, { host: host.name, loads: entry.loads }));
       }
@@ -35,11 +38,18 @@ export function discoverOutside({ home, start, hosts }: OutsideInput): readonly 
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function placesOf(entry: OutsideEntry, home: string, start: string): readonly string[] {
+function movedOf(entry: OutsideEntry, host: string, moved: readonly MovedHome[], start: string): readonly string[] {
+  return moved.flatMap((one) => {
+    const pattern = entry.where === 'home' ? belowMoved(one, host, entry.path) : null;
+    return pattern === null ? [] : matching(one.path, pattern.replace('{project}', projectName(start)));
+  });
+}
+
+function placesOf(entry: OutsideEntry, home: string, start: string, moved: readonly string[]): readonly string[] {
   const path = entry.path.replace('{project}', projectName(start));
   switch (entry.where) {
     case 'home':
-      return matching(home, path);
+      return [...matching(home, path), ...moved];
     case 'ancestors':
       return ancestorsOf(start).flatMap((folder) => matching(folder, path));
     case 'system':

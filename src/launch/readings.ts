@@ -1,5 +1,6 @@
 import { matchesAny } from '../discover/globs.ts';
 import type { LaunchProfile } from '../discover/launch-profile.ts';
+import { belowMoved, type MovedHome } from '../discover/moved-homes.ts';
 import { ENTRIES, HOSTS } from '../generated/hosts.ts';
 import type { HostUse } from '../model/source.ts';
 import type { Judged } from '../model/stages.ts';
@@ -13,7 +14,9 @@ export interface Place {
   readonly root: string;
   /** The folder the host starts in: workspace-relative, `''` for the root. */
   readonly cwd: string;
-  readonly home: string;
+  /** Every name of the home. */
+  readonly homes: readonly string[];
+  readonly moved: readonly MovedHome[];
 }
 
 /** One artifact that the host reads by itself, where it lies. */
@@ -137,7 +140,10 @@ function outsideOf(path: string, host: string, launch: LaunchProfile | null, pla
       const pattern = entry.path.replace('{project}', '*').replace(/^\//, '');
       if (entry.where === 'system') return matchesAny(path.replace(/^\//, ''), [pattern]);
       if (entry.where === 'home')
-        return path.startsWith(`${place.home}/`) && matchesAny(path.slice(place.home.length + 1), [pattern]);
+        return (
+          place.homes.some((home) => liesAt(path, home, pattern)) ||
+          place.moved.some((one) => liesAt(path, one.path, belowMoved(one, host, pattern)))
+        );
       const folder = path.endsWith(`/${entry.path}`) ? path.slice(0, -entry.path.length) : null;
       return folder !== null && place.root.startsWith(folder);
     })
@@ -145,6 +151,10 @@ function outsideOf(path: string, host: string, launch: LaunchProfile | null, pla
       loads: entry.loads,
       mask: working(launch?.outside[`${entry.where} ${entry.path}`], launch, place),
     }));
+}
+
+function liesAt(path: string, folder: string, pattern: string | null): boolean {
+  return pattern !== null && path.startsWith(`${folder}/`) && matchesAny(path.slice(folder.length + 1), [pattern]);
 }
 
 /** A narrowing that a word of CMD puts out of use keeps nothing out. */

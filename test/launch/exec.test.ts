@@ -217,6 +217,47 @@ describe('exec refuses', () => {
     refusal(space, 'codex', 'host-loads-raw', { flags: ['--strict'] });
   });
 
+  it.each([
+    ['codex', 'CODEX_HOME', 'AGENTS.md'],
+    ['gemini', 'GEMINI_CLI_HOME', '.gemini/GEMINI.md'],
+    ['copilot', 'COPILOT_HOME', 'hooks/h.json'],
+    ['opencode', 'XDG_CONFIG_HOME', 'opencode/AGENTS.md'],
+  ])('what %s reads where %s says, which must not be the workspace', (host, variable, file) => {
+    const space = plain();
+    const place = join(space.base, 'elsewhere');
+    mkdirSync(join(place, file, '..'), { recursive: true });
+    writeFileSync(join(place, file), '{}\n');
+    const env = { [variable]: place };
+    const { exit, stderr } = execIn(space, host, { env });
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(stderr).toContain(`from outside the workspace: ${join(place, file)}`);
+    expect(execIn(space, host, { env, flags: ['--strict'] })).toMatchObject({ exit: 1, given: null });
+    expect(space.run(['check'], { env }).stdout).toContain(join(place, file));
+    const inside = execIn(space, host, { env: { [variable]: 'own' } });
+    expect(inside).toMatchObject({ exit: 3, given: null });
+    expect(inside.stderr).toContain(`${variable} lies in the workspace`);
+  });
+
+  it('nothing that is kept out wherever it lies', () => {
+    const space = plain();
+    const env = { CLAUDE_CONFIG_DIR: join(space.root, 'own') };
+    space.put('own/CLAUDE.md', 'x\n');
+    expect(execIn(space, 'claude-code', { env, flags: ['--strict'] }).exit).toBe(0);
+  });
+
+  it('what the own set of a user approves, also where the home is a link', () => {
+    const space = plain();
+    const home = join(space.base, 'link');
+    symlinkSync('home', home);
+    const env = { HOME: home, WRIT_AS: 'f13', WRIT_KEY: space.key('f13') };
+    mkdirSync(join(space.base, 'home/.claude'), { recursive: true });
+    writeFileSync(join(space.base, 'home/.claude/CLAUDE.md'), 'Be brief.\n');
+    expect(space.run(['init', '--user', '--yes'], { env }).exit).toBe(0);
+    const { exit, stderr } = execIn(space, 'claude-code', { env, flags: ['--strict'] });
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(stderr).not.toContain('CLAUDE.md');
+  });
+
   it('what could not be checked, with 4', () => {
     const space = governed();
     symlinkSync('CLAUDE.md', join(space.root, 'CLAUDE.md'));
