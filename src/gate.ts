@@ -272,7 +272,8 @@ function expectedBindings(proofs: Proofs, { paths, user, root }: Request): reado
     }));
 }
 
-function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
+/** @returns the folder of a workspace within its repository, ending in `/`; empty where it is the top level or there is no repository. */
+export function prefixIn(repository: Repository | null, root: WorkspaceRoot): string {
   if (repository === null || repository.topLevel === root.path) return '';
   return root.path.startsWith(`${repository.topLevel}/`)
     ? `${root.path.slice(repository.topLevel.length + 1).replaceAll('\\', '/')}/`
