@@ -111,6 +111,7 @@ export async function judge(request: Request): Promise<Judgement> {
           home: request.places.home,
           moved: request.places.moved,
           start: root.path,
+          topLevel: repository?.topLevel ?? null,
           hosts: set.policy.hosts,
         })
       : [];

@@ -150,6 +150,7 @@ function toPlan(
     words,
     root: root.path,
     cwd: relative(root.path, cwd).replaceAll('\\', '/'),
+    topLevel: workspace.repository?.topLevel ?? null,
     homes: [places.home, openRoot(places.home).path],
     moved: places.moved,
   };

@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { HOSTS } from '../generated/hosts.ts';
+import { ENTRIES, HOSTS } from '../generated/hosts.ts';
 import type { Candidate, HostUse, InitKind } from '../model/source.ts';
 import { matchesAny } from './globs.ts';
 import { belowMoved, type MovedHome } from './moved-homes.ts';
@@ -16,6 +16,8 @@ export interface OutsideInput {
   readonly moved: readonly MovedHome[];
   /** Real path of the workspace root. */
   readonly start: string;
+  /** Top level of the repository the workspace lies in, or null. Some hosts read from there down, so what lies above the workspace counts. */
+  readonly topLevel: string | null;
   /** Profiles to look at besides `generic`; null: all. */
   readonly hosts: readonly string[] | null;
 }
@@ -24,7 +26,7 @@ export interface OutsideInput {
  * Finds what hosts load from the user's home, from the system and from the folders above the workspace: only what is there, by absolute path.
  * They are told, never moved. A folder that can't be listed yields nothing: what the same user can't read, the host can't either.
  */
-export function discoverOutside({ home, moved, start, hosts }: OutsideInput): readonly Candidate[] {
+export function discoverOutside({ home, moved, start, topLevel, hosts }: OutsideInput): readonly Candidate[] {
   const found = new Map<string, Candidate>();
   for (const host of HOSTS) {
     if (hosts !== null && !hosts.includes(host.name)) continue;
@@ -35,7 +37,26 @@ export function discoverOutside({ home, moved, start, hosts }: OutsideInput): re
       }
     }
   }
+  for (const { glob, kind, ...entry } of ENTRIES.filter(
+    (one) => FROM_TOP.has(one.host) && hosts?.includes(one.host) !== false,
+  )) {
+    for (const path of foldersAbove(start, topLevel).flatMap((folder) => matching(folder, glob))) {
+      const above = { ...entry, where: 'ancestors', path: glob, kind } as const;
+      if (!isInside(path, start))
+        found.set(path, joined(found.get(path), path, above, { host: entry.host, loads: entry.loads }));
+    }
+  }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Hosts that look for their files in every folder from the top level of the repository down to the one they start in. */
+const FROM_TOP: ReadonlySet<string> = new Set(['codex', 'copilot', 'opencode', 'gemini']);
+
+/** @returns the folders above a workspace up to the top level of its repository; none where it is the top level. */
+export function foldersAbove(start: string, topLevel: string | null): readonly string[] {
+  return topLevel === null || !isInside(start, topLevel)
+    ? []
+    : ancestorsOf(start).filter((folder) => folder === topLevel || isInside(folder, topLevel));
 }
 
 function movedOf(entry: OutsideEntry, host: string, moved: readonly MovedHome[], start: string): readonly string[] {

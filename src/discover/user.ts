@@ -22,7 +22,7 @@ export interface UserInput {
  * link, is left out: no set of the user speaks for it.
  */
 export function discoverUser({ home, moved, start, hosts, paths }: UserInput): Discovery {
-  const all = discoverOutside({ home, moved, start, hosts }).flatMap((one): readonly Candidate[] => {
+  const all = discoverOutside({ home, moved, start, topLevel: null, hosts }).flatMap((one): readonly Candidate[] => {
     const path = insideHome(home, one.path);
     return path === null ? [] : [{ ...one, path, outside: false }];
   });

@@ -1,6 +1,7 @@
 import { matchesAny } from '../discover/globs.ts';
 import type { LaunchProfile } from '../discover/launch-profile.ts';
 import { belowMoved, type MovedHome } from '../discover/moved-homes.ts';
+import { foldersAbove } from '../discover/outside.ts';
 import { ENTRIES, HOSTS } from '../generated/hosts.ts';
 import type { HostUse } from '../model/source.ts';
 import type { Judged } from '../model/stages.ts';
@@ -8,6 +9,8 @@ import { findOption } from './command-line.ts';
 
 /** Where a host is started. */
 export interface Place {
+  /** Top level of the repository, or null. */
+  readonly topLevel: string | null;
   /** CMD: some of its words put a switch out of use. */
   readonly words: readonly string[];
   /** Real path of the workspace. */
@@ -135,7 +138,9 @@ function insideOf(path: string, host: string, launch: LaunchProfile | null, plac
 
 function outsideOf(path: string, host: string, launch: LaunchProfile | null, place: Place): readonly Found[] {
   const entries = HOSTS.find((one) => one.name === host)?.outside ?? [];
-  return entries
+  const folders = foldersAbove(place.root, place.topLevel);
+  const above = ENTRIES.filter((one) => one.host === host && folders.some((folder) => liesAt(path, folder, one.glob)));
+  const beside = entries
     .filter((entry) => {
       const pattern = entry.path.replace('{project}', '*').replace(/^\//, '');
       if (entry.where === 'system') return matchesAny(path.replace(/^\//, ''), [pattern]);
@@ -151,6 +156,12 @@ function outsideOf(path: string, host: string, launch: LaunchProfile | null, pla
       loads: entry.loads,
       mask: working(launch?.outside[`${entry.where} ${entry.path}`], launch, place),
     }));
+  // What a switch keeps out at launch is kept out above the folder it starts in.
+  const held = ({ glob }: { readonly glob: string }): string | undefined => {
+    const mask = launch?.inside[glob];
+    return working(mask === 'launch' ? 'always' : mask, launch, place);
+  };
+  return [...beside, ...above.map((one) => ({ loads: one.loads, mask: held(one) }))];
 }
 
 function liesAt(path: string, folder: string, pattern: string | null): boolean {

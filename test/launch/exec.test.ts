@@ -238,6 +238,36 @@ describe('exec refuses', () => {
     expect(inside.stderr).toContain(`${variable} lies in the workspace`);
   });
 
+  it('what lies above a workspace in its repository, where the host reads from the top level down', () => {
+    const space = new Workspace({ git: true });
+    opened.push(space);
+    for (const path of ['.github/hooks/h.json', '.codex/config.toml', 'packages/.codex/hooks.json', 'AGENTS.md'])
+      space.put(path, '{}\n');
+    space.put('packages/api/README.md', 'x\n');
+    const flags = ['--root', 'packages/api'];
+    const copilot = execIn(space, 'copilot', { flags });
+    expect(copilot).toMatchObject({ exit: 0 });
+    expect(copilot.stderr).toContain(`from outside the workspace: ${join(space.root, '.github/hooks/h.json')}`);
+    expect(copilot.stderr).not.toContain('AGENTS.md');
+    expect(execIn(space, 'copilot', { flags: [...flags, '--strict'] }).exit).toBe(1);
+    const codex = execIn(space, 'codex', { flags: [...flags, '--strict'] });
+    expect(codex).toMatchObject({ exit: 0 });
+    expect(codex.given?.argv.find((one) => one.startsWith('projects='))).toContain(`"${space.root}"`);
+    expect(execIn(space, 'opencode', { flags: [...flags, '--strict'] }).exit).toBe(0);
+    const told = JSON.parse(space.run(['check', ...flags, '--format', 'json']).stdout);
+    expect(told.artifacts.map((one: { path: string }) => one.path)).toContain(join(space.root, 'AGENTS.md'));
+  });
+
+  it('no other host’s settings in the home, nor what is kept out there', () => {
+    const space = plain();
+    for (const path of ['.codex/config.toml', '.claude/settings.json']) {
+      mkdirSync(join(space.base, 'home', path, '..'), { recursive: true });
+      writeFileSync(join(space.base, 'home', path), '{}\n');
+    }
+    expect(execIn(space, 'claude-code', { flags: ['--strict'] })).toMatchObject({ exit: 0 });
+    expect(execIn(space, 'codex', { flags: ['--strict'] })).toMatchObject({ exit: 1, given: null });
+  });
+
   it('nothing that is kept out wherever it lies', () => {
     const space = plain();
     const env = { CLAUDE_CONFIG_DIR: join(space.root, 'own') };
