@@ -92,6 +92,7 @@ export async function judge(request: Request): Promise<Judgement> {
   const found = request.user
     ? discoverUser({
         home: root.path,
+        moved: request.places.moved,
         start: request.user.start,
         hosts: set.policy.hosts,
         paths: request.paths,
@@ -110,7 +111,13 @@ export async function judge(request: Request): Promise<Judgement> {
       });
   const beyond =
     request.paths === null && request.standsFor === undefined && request.user === undefined
-      ? discoverOutside({ home: request.places.home, start: root.path, hosts: set.policy.hosts })
+      ? discoverOutside({
+          home: request.places.home,
+          moved: request.places.moved,
+          start: root.path,
+          topLevel: repository?.topLevel ?? null,
+          hosts: set.policy.hosts,
+        })
       : [];
   const home = await judgeHome(request, beyond);
   const outside = home === null ? beyond : beyond.filter((one) => !home.paths.has(one.path));

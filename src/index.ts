@@ -166,7 +166,7 @@ function surroundings(
   { environment, home }: Surroundings,
   root: WorkspaceRoot,
 ): Pick<WatchOptions, 'places' | 'state'> {
-  const found = placesOf(environment ?? process.env, home ?? homedir(), root);
+  const found = placesOf(environment ?? process.env, home ?? homedir(), root, root.path);
   if ('fault' in found) throw new TypeError(found.fault);
   return found;
 }

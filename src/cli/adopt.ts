@@ -6,7 +6,7 @@ import { type ArtifactClass, CLASSES } from '../model/artifact-class.ts';
 import { escapePath } from '../model/escaped.ts';
 import { isUnclaimed, rankWord } from '../report/verdicts-text.ts';
 import type { KnownSigner } from '../write/signer.ts';
-import { approvalEnd, artifactsAt } from './approve.ts';
+import { approvalEnd, artifactsAt, sharedOf } from './approve.ts';
 import { approveEach } from './approve-each.ts';
 import { agrees, canAsk } from './ask.ts';
 import { type Call, flag, oneOf, UsageError } from './command.ts';
@@ -67,7 +67,7 @@ export async function adopt(
   signer: KnownSigner,
   wish: Adoption,
 ): Promise<{ readonly approved: number; readonly refused: number }> {
-  const paths = unclaimedPaths(judgement);
+  const paths = await sharedOf(workspace, unclaimedPaths(judgement));
   if (paths.length === 0) return { approved: 0, refused: 0 };
   if (wish.class === null) {
     const question = `Approve ${paths.length === 1 ? 'the text' : `the ${paths.length} texts`} without a manifest as policy, so that they bind? Each is shown first.`;
@@ -85,8 +85,9 @@ export async function adopt(
 }
 
 /** Prints the exact commands that let what is left bind, one a file and one for all. */
-export async function printNext(judgement: Judgement, user: boolean, signing: string): Promise<void> {
-  const paths = unclaimedPaths(judgement);
+export async function printNext(workspace: Workspace, judgement: Judgement, signing: string): Promise<void> {
+  const user = workspace.user !== undefined;
+  const paths = await sharedOf(workspace, unclaimedPaths(judgement), false);
   const home = user ? ' --user' : '';
   const words = (what: string): string => `writ approve${home} ${what} --class policy ${signing}`;
   // A home is no folder to approve as a whole: the files are named from there.

@@ -1,7 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { isValidGlob, matchesAny } from '../discover/globs.ts';
-import { type Judgement, judge } from '../gate.ts';
+import { type Judgement, judge, prefixIn } from '../gate.ts';
+import { ignoredPaths } from '../git/ignored.ts';
 import { CEILING, CLASSES, LEVELS } from '../model/artifact-class.ts';
 import { escapePath } from '../model/escaped.ts';
 import { type Instant, instantFromDuration, shift } from '../model/instant.ts';
@@ -60,7 +62,7 @@ async function named(call: Call, workspace: Workspace, whole: Judgement): Promis
     const absolute = join(workspace.root.path, path);
     if (existsSync(absolute) && !statSync(absolute).isDirectory()) files.push(path);
     else if (existsSync(absolute) || /[*?[]/.test(path))
-      many.push(...belowOrMatching(whole, path, existsSync(absolute)));
+      many.push(...(await sharedOf(workspace, belowOrMatching(whole, path, existsSync(absolute)))));
     else files.push(path);
   }
   return artifactsAt(call, workspace, [...new Set([...files, ...many])]);
@@ -86,6 +88,29 @@ function belowOrMatching({ artifacts }: Judgement, path: string, isFolder: boole
   if (found.length === 0)
     throw new UsageError(`no init file ${isFolder ? 'below' : 'matches'} ${escapePath(path)} waits for an approval`);
   return found.map((one) => one.evidence.parsed.candidate.path);
+}
+
+/**
+ * Leaves out what git ignores, and says so: the approval would go to the other clones and the text would not, so that each of them would
+ * miss a rule (`binding-missing`). By its own name it can be approved all the same.
+ */
+export async function sharedOf(
+  workspace: Workspace,
+  paths: readonly string[],
+  told = true,
+): Promise<readonly string[]> {
+  const { repository, root } = workspace;
+  if (repository === null) return paths;
+  const prefix = prefixIn(repository, root);
+  const config = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  const ignored = await ignoredPaths(
+    repository,
+    paths.map((path) => prefix + path),
+    isAbsolute(config) ? join(config, 'git', 'ignore') : null,
+  );
+  for (const path of told ? paths.filter((one) => ignored.has(prefix + one)) : [])
+    await tell(`writ: left out ${escapePath(path)}: git ignores it, so no other clone would hold what was approved`);
+  return paths.filter((path) => !ignored.has(prefix + path));
 }
 
 /** Judges paths as named; a link is approved through the file it leads to, which then names the link. */

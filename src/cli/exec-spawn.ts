@@ -9,8 +9,8 @@ import { newKeyPair } from '../sign/new-key.ts';
 import type { Sealed } from '../write/statement-file.ts';
 import { type Call, text, UsageError } from './command.ts';
 import { tell } from './output.ts';
-import { openSigner } from './signing.ts';
-import { type ChildRole, childRole, declareChild } from './spawn-child.ts';
+import { openSigner, signingFile } from './signing.ts';
+import { type ChildRole, childEnd, childRole, declareChild } from './spawn-child.ts';
 import { toRequest, type Workspace } from './workspace.ts';
 
 /** Most bytes of a spawn record. */
@@ -32,7 +32,13 @@ export function spawnAsked(call: Call): { readonly actor: string; readonly role:
     if (stray !== undefined) throw new UsageError(`--${stray} belongs to --spawn ACTOR`);
     return null;
   }
-  return { actor, role: childRole(call, actor) };
+  const role = childRole(call, actor);
+  // What is wrong with the command line has to be known before anything is moved.
+  const now = instantFromMs(Date.now());
+  if (now !== null) childEnd(call, now);
+  if (signingFile(call) === null)
+    throw new UsageError('--spawn is signed by the parent: name its key with --key FILE or WRIT_KEY');
+  return { actor, role };
 }
 
 /** Makes a key that lives as long as this start, and has the parent declare it. The record is the parent's signed word; the key lies in the private folder. */

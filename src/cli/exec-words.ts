@@ -46,7 +46,8 @@ export function refusalsOf({ judgement, plan, boot, strict, resumed }: Case): Re
   if (strict) {
     refused.push(
       ...artifacts
-        .filter((one) => one.rank === 'quarantined' && !one.unchecked)
+        // What lies outside is never moved; where this host reads it and nothing keeps it out, it is open.
+        .filter((one) => one.rank === 'quarantined' && !one.unchecked && !one.evidence.parsed.candidate.outside)
         .map((one) => lineOf(one, reasonOf(one))),
       ...plan.open.map((one) => lineOf(one.judged, OPEN)),
       ...(resumed === null

@@ -1,10 +1,19 @@
 import { join, relative } from 'node:path';
 import type { LaunchProfile } from '../discover/launch-profile.ts';
 import type { HostProfile } from '../discover/profile.ts';
-import { isInside } from '../files/workspace-root.ts';
+import { isInside, openRoot } from '../files/workspace-root.ts';
 import { judge } from '../gate.ts';
 import { LAUNCHES } from '../generated/launch.ts';
-import { ARGS, asksForBoot, namesProgram, resuming, undoing, withArgs, withBoot } from '../launch/command-line.ts';
+import {
+  ARGS,
+  asksForBoot,
+  losing,
+  namesProgram,
+  resuming,
+  undoing,
+  withArgs,
+  withBoot,
+} from '../launch/command-line.ts';
 import { childEnvironment } from '../launch/environment.ts';
 import { feedBoot, fitsFeed, tomlString } from '../launch/feed.ts';
 import { findProgram } from '../launch/find-program.ts';
@@ -77,6 +86,7 @@ export async function exec(call: Call): Promise<number> {
       return EXIT.unchecked;
     }
     if (child !== null) spawned = await identify(call, asked.workspace, judgement, child, folder);
+    await tellPlan(asked, plan, boot, observe);
     const early = signals.early();
     if (early !== null) return exitOfSignal(early);
     const env = { ...start.env, ...spawned?.env };
@@ -104,10 +114,17 @@ async function toAsked(call: Call): Promise<Asked> {
     throw new UsageError(
       `${escapeText(undone, 64)} belongs to what writ sets for ${host.title}: leave it out of CMD, or start ${host.title} without writ`,
     );
+  const lost = losing(call.rest, launch);
+  if (lost !== null) throw new UsageError(escapeText(lost, 400));
   // Where the switches belong has to be known before anything is judged or moved.
   const placed = withArgs(call.rest, launch === null ? [] : ['-'], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
   const workspace = openWorkspace(call);
+  const own = workspace.places.moved.find((one) => one.host === host.name && isInside(workspace.root.path, one.path));
+  if (own !== undefined && !keepsHomeOut(host, launch))
+    throw new UsageError(
+      `${own.variable} lies in the workspace, and ${host.title} obeys what is there as if you had written it: set it to a folder outside, or unset it`,
+    );
   const here = process.cwd();
   const cwd = isInside(workspace.root.path, here) ? here : workspace.root.path;
   const program = findProgram(first, cwd, process.env.PATH ?? '');
@@ -119,12 +136,24 @@ async function toAsked(call: Call): Promise<Asked> {
   return { host, launch, words: call.rest, workspace, cwd, program };
 }
 
+/** Whether switches keep out all that a host reads from the home. */
+function keepsHomeOut({ outside }: HostProfile, launch: LaunchProfile | null): boolean {
+  return outside.every(({ where, path }) => where !== 'home' || launch?.outside[`home ${path}`] !== undefined);
+}
+
 function toPlan(
   { host, launch, words, workspace, cwd }: Asked,
   { judgement, moved }: Pick<Booted, 'judgement' | 'moved'>,
 ): Plan {
   const { root, places } = workspace;
-  const place = { words, root: root.path, cwd: relative(root.path, cwd).replaceAll('\\', '/'), home: places.home };
+  const place = {
+    words,
+    root: root.path,
+    cwd: relative(root.path, cwd).replaceAll('\\', '/'),
+    topLevel: workspace.repository?.topLevel ?? null,
+    homes: [places.home, openRoot(places.home).path],
+    moved: places.moved,
+  };
   const gone = new Set(moved.filter((one) => one.moved).map((one) => one.path));
   return planOf(
     // What any agent may read is nobody's init file in particular: `generic` has no discovery to narrow.
@@ -188,7 +217,6 @@ async function prepare(
   const placed = withArgs(said, [...switched, ...handed, ...(fed?.args ?? [])], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
   const env = childEnvironment(process.env, launch, [...switches.map((one) => one.env), fed?.env ?? {}]);
-  await tellPlan(asked, plan, boot, observe);
   return { words: placed, env };
 }
 

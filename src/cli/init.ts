@@ -3,11 +3,16 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { makeFolder } from '../files/make-folder.ts';
+import { readOnce } from '../files/read-once.ts';
+import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import { judge } from '../gate.ts';
 import { checkoutKeys } from '../gather/recall.ts';
 import { remoteUrl } from '../git/git.ts';
-import { POLICY_DIR } from '../policy/defaults.ts';
+import { wasRead } from '../model/source.ts';
+import { DEFAULT_LIMITS, POLICY_DIR } from '../policy/defaults.ts';
 import { PINS_FILE, readPins } from '../policy/pins.ts';
+import { parsePolicyFile } from '../policy/policy-file.ts';
+import { POLICY_FILE } from '../policy/policy-set.ts';
 import { SET_FILE } from '../policy/set-file.ts';
 import { pinsFor, USER_DIR, USER_ID, userPlace } from '../policy/user-set.ts';
 import { renderJudgement } from '../report/verdicts-text.ts';
@@ -51,6 +56,11 @@ export async function init(call: Call): Promise<Exit> {
       `the pin cannot be kept in ${places.configDir}: ${(error as NodeJS.ErrnoException).code ?? ''}`,
     );
   }
+  const foreign = `${dir}/${POLICY_FILE}`;
+  if (existsSync(join(root.path, foreign)) && 'fault' in (await parsePolicyFile(textAt(root, foreign))))
+    throw new UsageError(
+      `${foreign} is there and is none of writ's; it would be overwritten: move it away, or name another folder with --dir`,
+    );
   const before = await judge(toRequest(workspace, call, null));
   const { key, file } = await rootKey(call, workspace, name);
   const recovery = text(call, 'recovery');
@@ -104,7 +114,7 @@ export async function init(call: Call): Promise<Exit> {
       home: user !== undefined,
     }),
   );
-  await printNext(judgement, user !== undefined, `--as ${name} --key ${tilde(file)}`);
+  await printNext(workspace, judgement, `--as ${name} --key ${tilde(file)}`);
   if (wish.gitHook) await installIn(workspace, false);
   if (wish.ci !== null) await writeCi(workspace, id, fingerprint);
   await tell(
@@ -113,6 +123,12 @@ export async function init(call: Call): Promise<Exit> {
       : `Commit ${dir}/${adopted.approved > 0 ? ' and the sidecars' : ''}. In other clones run: writ trust pin --fingerprint ${fingerprint}`,
   );
   return adopted.refused > 0 ? EXIT.refused : EXIT.ok;
+}
+
+/** @returns a file's text; empty where it cannot be read, which no policy file is. */
+function textAt(root: WorkspaceRoot, path: string): string {
+  const there = readOnce(root, path, DEFAULT_LIMITS.fileBytes);
+  return wasRead(there) ? Buffer.from(there.bytes).toString('utf8') : '';
 }
 
 function dirOf(call: Call, { root, user }: Workspace): string {

@@ -32,6 +32,15 @@ export function childRole(call: Call, actor: string): ChildRole {
   return role;
 }
 
+/** When `--expires` says a child ends, null where it says nothing. Throws UsageError. */
+export function childEnd(call: Call, now: Instant): Instant | null {
+  const given = text(call, 'expires');
+  if (given === null) return null;
+  const end = instantFromDuration(given, now);
+  if (end === null || end <= now) throw new UsageError('--expires takes a duration like 8h or a time to come');
+  return end;
+}
+
 /** Signs and writes the record of a child, with at most the role and life of its parent. Throws UsageError, RefusedError, CannotError. */
 export async function declareChild(
   call: Call,
@@ -45,12 +54,7 @@ export async function declareChild(
   const { now, root } = workspace;
   const { principal } = signer.identity;
   const longest = set.policy.spawns.maxHours * HOUR;
-  const expiresAt =
-    text(call, 'expires') === null
-      ? shift(now, Math.min(8 * HOUR, longest))
-      : instantFromDuration(text(call, 'expires') ?? '', now);
-  if (expiresAt === null || expiresAt <= now)
-    throw new UsageError('--expires takes a duration like 8h or a time to come');
+  const expiresAt = childEnd(call, now) ?? shift(now, Math.min(8 * HOUR, longest));
   if (expiresAt - now > longest)
     throw new RefusedError(
       'spawn-role-widened',

@@ -34,7 +34,7 @@ export function openWorkspace(call: Call): Workspace {
   const user = flag(call, 'user') ? { start: resolve(start) } : null;
   const root = user === null ? openRoot(start) : openHome(home);
   // The home is the user's own, pins and state included; what no repo may choose, the user does.
-  const here = placesOf(process.env, home, user === null ? root : null);
+  const here = placesOf(process.env, home, user === null ? root : null, start);
   if ('fault' in here) throw new UsageError(here.fault);
   const now = instantFromMs(Date.now());
   if (now === null) throw new UsageError('the clock of this machine cannot be read');

@@ -53,8 +53,9 @@ export function toJudged(scanned: Scanned, imports: readonly Finding[], { set, s
     ceilings: set.policy.classes,
   };
   const decision = decide(of);
-  // Executable configuration has no reference rank: approved or not used (overview.md, faces).
-  const executable = parsed.candidate.kind === 'executable' && decision.rank === 'reference';
+  // Executable configuration has no reference rank: approved or not used (overview.md, faces). Outside the workspace it is the user's own: told alone.
+  const { kind, outside } = parsed.candidate;
+  const executable = kind === 'executable' && !outside && decision.rank === 'reference';
   const judged = {
     ...(executable ? decide({ ...of, findings: [...findings, finding('executes-unapproved')] }) : decision),
     evidence,

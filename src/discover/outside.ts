@@ -1,8 +1,9 @@
 import { type Dirent, lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { HOSTS } from '../generated/hosts.ts';
+import { ENTRIES, HOSTS } from '../generated/hosts.ts';
 import type { Candidate, HostUse, InitKind } from '../model/source.ts';
 import { matchesAny } from './globs.ts';
+import { belowMoved, type MovedHome } from './moved-homes.ts';
 import type { OutsideEntry } from './profile.ts';
 
 const MAX_DEPTH = 8;
@@ -11,8 +12,12 @@ const MAX_ENTRIES = 5_000;
 export interface OutsideInput {
   /** The user's home, absolute. */
   readonly home: string;
+  /** Folders of the home that lie elsewhere. They are looked at as well: the next start of a host may have another environment. */
+  readonly moved: readonly MovedHome[];
   /** Real path of the workspace root. */
   readonly start: string;
+  /** Top level of the repository the workspace lies in, or null. Some hosts read from there down, so what lies above the workspace counts. */
+  readonly topLevel: string | null;
   /** Profiles to look at besides `generic`; null: all. */
   readonly hosts: readonly string[] | null;
 }
@@ -21,25 +26,51 @@ export interface OutsideInput {
  * Finds what hosts load from the user's home, from the system and from the folders above the workspace: only what is there, by absolute path.
  * They are told, never moved. A folder that can't be listed yields nothing: what the same user can't read, the host can't either.
  */
-export function discoverOutside({ home, start, hosts }: OutsideInput): readonly Candidate[] {
+export function discoverOutside({ home, moved, start, topLevel, hosts }: OutsideInput): readonly Candidate[] {
   const found = new Map<string, Candidate>();
   for (const host of HOSTS) {
     if (hosts !== null && !hosts.includes(host.name)) continue;
     for (const entry of host.outside) {
-      for (const path of placesOf(entry, home, start)) {
+      for (const path of placesOf(entry, home, start, movedOf(entry, host.name, moved, start))) {
         if (!isInside(path, start))
           found.set(path, joined(found.get(path), path, entry, { host: host.name, loads: entry.loads }));
       }
     }
   }
+  for (const { glob, kind, ...entry } of ENTRIES.filter(
+    (one) => FROM_TOP.has(one.host) && hosts?.includes(one.host) !== false,
+  )) {
+    for (const path of foldersAbove(start, topLevel).flatMap((folder) => matching(folder, glob))) {
+      const above = { ...entry, where: 'ancestors', path: glob, kind } as const;
+      if (!isInside(path, start))
+        found.set(path, joined(found.get(path), path, above, { host: entry.host, loads: entry.loads }));
+    }
+  }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function placesOf(entry: OutsideEntry, home: string, start: string): readonly string[] {
+/** Hosts that look for their files in every folder from the top level of the repository down to the one they start in. */
+const FROM_TOP: ReadonlySet<string> = new Set(['codex', 'copilot', 'opencode', 'gemini']);
+
+/** @returns the folders above a workspace up to the top level of its repository; none where it is the top level. */
+export function foldersAbove(start: string, topLevel: string | null): readonly string[] {
+  return topLevel === null || !isInside(start, topLevel)
+    ? []
+    : ancestorsOf(start).filter((folder) => folder === topLevel || isInside(folder, topLevel));
+}
+
+function movedOf(entry: OutsideEntry, host: string, moved: readonly MovedHome[], start: string): readonly string[] {
+  return moved.flatMap((one) => {
+    const pattern = entry.where === 'home' ? belowMoved(one, host, entry.path) : null;
+    return pattern === null ? [] : matching(one.path, pattern.replace('{project}', projectName(start)));
+  });
+}
+
+function placesOf(entry: OutsideEntry, home: string, start: string, moved: readonly string[]): readonly string[] {
   const path = entry.path.replace('{project}', projectName(start));
   switch (entry.where) {
     case 'home':
-      return matching(home, path);
+      return [...matching(home, path), ...moved];
     case 'ancestors':
       return ancestorsOf(start).flatMap((folder) => matching(folder, path));
     case 'system':

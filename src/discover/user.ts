@@ -3,11 +3,13 @@ import { isAbsolute, join, relative } from 'node:path';
 import type { Candidate } from '../model/source.ts';
 import type { Discovery } from './discover.ts';
 import { kindByName } from './matcher.ts';
+import type { MovedHome } from './moved-homes.ts';
 import { discoverOutside } from './outside.ts';
 
 export interface UserInput {
   /** Real path of the home. */
   readonly home: string;
+  readonly moved: readonly MovedHome[];
   /** Where a session would start: its ancestors and its memory folder count. */
   readonly start: string;
   readonly hosts: readonly string[] | null;
@@ -19,8 +21,8 @@ export interface UserInput {
  * What hosts load from the home, as candidates of the user's own set: paths are relative to the home. What really lies outside the home, behind a
  * link, is left out: no set of the user speaks for it.
  */
-export function discoverUser({ home, start, hosts, paths }: UserInput): Discovery {
-  const all = discoverOutside({ home, start, hosts }).flatMap((one): readonly Candidate[] => {
+export function discoverUser({ home, moved, start, hosts, paths }: UserInput): Discovery {
+  const all = discoverOutside({ home, moved, start, topLevel: null, hosts }).flatMap((one): readonly Candidate[] => {
     const path = insideHome(home, one.path);
     return path === null ? [] : [{ ...one, path, outside: false }];
   });

@@ -10,12 +10,21 @@ const SHELL = /^(?:(?:ba|da|z|fi|k|c|tc)?sh|busybox|pwsh|powershell|cmd)$/;
 /** Options of a launcher whose value is a whole command line. */
 const COMMAND_OPTION = /^(?:-[a-z]*c|--call|--command)(?:=|$)/i;
 
+/** Programs that start another as somebody else, somewhere else or later. */
+const AWAY = new Set(
+  `sudo su doas runuser pkexec ssh mosh docker podman nerdctl kubectl machinectl systemd-run flatpak flatpak-spawn chroot
+  nsenter wsl lxc incus distrobox toolbox tmux screen zellij dtach at batch`.split(/\s+/),
+);
+
 /** @returns a word of CMD that would undo what is set here, or null. */
 export function undoing(words: readonly string[], launch: LaunchProfile | null): string | null {
   const { owns = [] } = launch ?? {};
-  const strip = (word: string): string => word.replace(/^(?:-c=?|--config=)(?=[A-Za-z])/, '');
+  // Codex trims the key of a setting.
+  const strip = (word: string): string => word.replace(/^(?:-c=?|--config=)(?=\s*[A-Za-z])/, '').trim();
   const sets = (word: string, own: string): boolean =>
-    word === own || word.startsWith(`${own}=`) || (!own.startsWith('-') && word.startsWith(`${own}.`));
+    own.startsWith('-')
+      ? isOption(word, own)
+      : word === own || (word.startsWith(own) && /^[.\s=]/.test(word.slice(own.length)));
   return ownWords(words, launch).find((word) => owns.some((one) => sets(word, one) || sets(strip(word), one))) ?? null;
 }
 
@@ -30,8 +39,65 @@ export function findOption(
   launch: LaunchProfile | null,
   options: readonly string[],
 ): string | null {
-  const isOne = (word: string): boolean => options.some((one) => word === one || word.startsWith(`${one}=`));
+  const isOne = (word: string): boolean => options.some((one) => isOption(word, one));
   return ownWords(words, launch).find(isOne) ?? null;
+}
+
+/**
+ * Why CMD would lose what is set for the host on the way to it, in plain words; null where it would not, as far as CMD shows.
+ * The switches of most hosts are variables, and the boot context is a file of this machine and user.
+ */
+export function losing(words: readonly string[], launch: LaunchProfile | null): string | null {
+  if (launch === null) return null;
+  const named = [words.indexOf(ARGS), programAt(words, launch)].filter((at) => at !== -1);
+  const before = words.slice(0, named.length === 0 ? 1 : Math.max(...named));
+  const away = before.find((word) => AWAY.has(nameOf(word)));
+  if (away !== undefined)
+    return `${nameOf(away)} hands on neither the environment nor private files: put it in front, as in ${nameOf(away)} ... writ exec`;
+  const ours = variablesOf(launch);
+  const isOurs = (name: string): boolean => ours.includes(name);
+  const assigned = before.find((word) => isOurs(/^(\w+)=/.exec(word)?.[1] ?? ''));
+  const env = words.findIndex((word, index) => index < before.length && nameOf(word) === 'env');
+  const cleared = assigned ?? (env === -1 ? undefined : clearing(words.slice(env + 1), isOurs));
+  return cleared === undefined
+    ? null
+    : `${cleared} takes away or changes what writ sets for the host: put env in front, as in env ... writ exec`;
+}
+
+/** @returns the word of `env` that changes a variable which is ours, clears all of them, or starts elsewhere; undefined where none does. */
+function clearing(words: readonly string[], isOurs: (name: string) => boolean): string | undefined {
+  for (const [index, word] of words.entries()) {
+    if (!/^-|^\w+=/.test(word)) {
+      if (!/^(?:-u|--unset)$/.test(words[index - 1] ?? '')) return undefined;
+      if (isOurs(word)) return word;
+    } else if (
+      /^-(?:$|[0v]*[iSC])|^--(?:ig|sp|ch)/.test(word) ||
+      isOurs(/^(?:-u|--unset=|)(\w+)(?:=|$)/.exec(word)?.[1] ?? '')
+    )
+      return word;
+  }
+  return undefined;
+}
+
+/** The variables that a start sets or drops. */
+function variablesOf({ env, narrow, feed, drops }: LaunchProfile): readonly string[] {
+  return [
+    ...Object.keys(env),
+    ...Object.values(narrow).flatMap((one) => Object.keys(one.env)),
+    ...('variable' in feed ? [feed.variable] : []),
+    ...drops,
+  ];
+}
+
+/** Whether a word is an option, in any spelling hosts take: `--skipTrust` for `--skip-trust`, `-pc` and `-cVALUE` for `-c`. */
+function isOption(word: string, option: string): boolean {
+  if (option.startsWith('--')) {
+    const name = word.split('=', 1)[0] ?? '';
+    return word.startsWith('--') && name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) === option;
+  }
+  if (!/^-[A-Za-z]$/.test(option)) return word === option || word.startsWith(`${option}=`);
+  // Only letters that take no value with the hosts known may stand in front.
+  return new RegExp(`^-[dhlpsvy]*${option[1]}`).test(word);
 }
 
 /** @returns whether a word of CMD names the program of the host. */

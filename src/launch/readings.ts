@@ -1,5 +1,7 @@
 import { matchesAny } from '../discover/globs.ts';
 import type { LaunchProfile } from '../discover/launch-profile.ts';
+import { belowMoved, type MovedHome } from '../discover/moved-homes.ts';
+import { foldersAbove } from '../discover/outside.ts';
 import { ENTRIES, HOSTS } from '../generated/hosts.ts';
 import type { HostUse } from '../model/source.ts';
 import type { Judged } from '../model/stages.ts';
@@ -7,13 +9,17 @@ import { findOption } from './command-line.ts';
 
 /** Where a host is started. */
 export interface Place {
+  /** Top level of the repository, or null. */
+  readonly topLevel: string | null;
   /** CMD: some of its words put a switch out of use. */
   readonly words: readonly string[];
   /** Real path of the workspace. */
   readonly root: string;
   /** The folder the host starts in: workspace-relative, `''` for the root. */
   readonly cwd: string;
-  readonly home: string;
+  /** Every name of the home. */
+  readonly homes: readonly string[];
+  readonly moved: readonly MovedHome[];
 }
 
 /** One artifact that the host reads by itself, where it lies. */
@@ -132,12 +138,17 @@ function insideOf(path: string, host: string, launch: LaunchProfile | null, plac
 
 function outsideOf(path: string, host: string, launch: LaunchProfile | null, place: Place): readonly Found[] {
   const entries = HOSTS.find((one) => one.name === host)?.outside ?? [];
-  return entries
+  const folders = foldersAbove(place.root, place.topLevel);
+  const above = ENTRIES.filter((one) => one.host === host && folders.some((folder) => liesAt(path, folder, one.glob)));
+  const beside = entries
     .filter((entry) => {
       const pattern = entry.path.replace('{project}', '*').replace(/^\//, '');
       if (entry.where === 'system') return matchesAny(path.replace(/^\//, ''), [pattern]);
       if (entry.where === 'home')
-        return path.startsWith(`${place.home}/`) && matchesAny(path.slice(place.home.length + 1), [pattern]);
+        return (
+          place.homes.some((home) => liesAt(path, home, pattern)) ||
+          place.moved.some((one) => liesAt(path, one.path, belowMoved(one, host, pattern)))
+        );
       const folder = path.endsWith(`/${entry.path}`) ? path.slice(0, -entry.path.length) : null;
       return folder !== null && place.root.startsWith(folder);
     })
@@ -145,6 +156,16 @@ function outsideOf(path: string, host: string, launch: LaunchProfile | null, pla
       loads: entry.loads,
       mask: working(launch?.outside[`${entry.where} ${entry.path}`], launch, place),
     }));
+  // What a switch keeps out at launch is kept out above the folder it starts in.
+  const held = ({ glob }: { readonly glob: string }): string | undefined => {
+    const mask = launch?.inside[glob];
+    return working(mask === 'launch' ? 'always' : mask, launch, place);
+  };
+  return [...beside, ...above.map((one) => ({ loads: one.loads, mask: held(one) }))];
+}
+
+function liesAt(path: string, folder: string, pattern: string | null): boolean {
+  return pattern !== null && path.startsWith(`${folder}/`) && matchesAny(path.slice(folder.length + 1), [pattern]);
 }
 
 /** A narrowing that a word of CMD puts out of use keeps nothing out. */

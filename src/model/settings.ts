@@ -8,6 +8,13 @@ export interface Places {
   /** The user's pins: `$XDG_CONFIG_HOME/writ` or `WRIT_CONFIG`. */
   readonly configDir: string;
   readonly home: string;
+  /** Folders of the home that the environment puts elsewhere, by host (src/discover/moved-homes.ts). */
+  readonly moved: readonly {
+    readonly host: string;
+    readonly variable: string;
+    readonly standsFor: string;
+    readonly path: string;
+  }[];
   /** `WRIT_ROOT`, or null. */
   readonly root: string | null;
 }

@@ -50,7 +50,13 @@ export function lookOutside({ root, places, state, hosts, files }: Lookout): str
     repository === null ? '' : `${repository.gitDir} ${shallowStamp(repository)}`,
     typeof head === 'string' ? head : head.commit,
     ...files.map((path) => `${path} ${stampOf(path, statSync)}`),
-    ...discoverOutside({ home: places.home, start: root, hosts }).map(({ path }) => `${path} ${stampOf(path)}`),
+    ...discoverOutside({
+      home: places.home,
+      moved: places.moved,
+      start: root,
+      topLevel: repository?.topLevel ?? null,
+      hosts,
+    }).map(({ path }) => `${path} ${stampOf(path)}`),
   ].join('\n');
 }
 

@@ -205,7 +205,8 @@ function stampFor(
         ? claimed.manifest.expiresAt
         : null,
     constitution: draft.set.constitution,
-    supersedes: standing.map((one) => one.artifactId),
+    // Two approvals of one version name it once; in the order the manifest is read in.
+    supersedes: [...new Set(standing.map((one) => one.artifactId))].sort(),
     contentHash: parsed.sha256,
     unknown: {},
   };

@@ -111,7 +111,7 @@ export async function resign(
   );
   if ('refused' in signed) throw new Error(signed.refused);
   if (!options.pin) return;
-  const places = { systemDir: '/etc/writ', configDir: configOf(ws), home: ws.env.HOME ?? '', root: null };
+  const places = { systemDir: '/etc/writ', configDir: configOf(ws), home: ws.env.HOME ?? '', moved: [], root: null };
   await changePins(places, (old) =>
     withPin(old, {
       workspace: signed.workspace,

@@ -49,6 +49,51 @@ describe('init on a repository that is there', () => {
     expect(ranks(ws)).toMatchObject({ 'AGENTS.md': 'binding', 'CLAUDE.md': 'binding' });
   });
 
+  it('with texts that git ignores: they are left out and named, so that no other clone misses them', () => {
+    const ws = repo();
+    ws.put('AGENTS.md', 'Rules.\n');
+    ws.put('CLAUDE.local.md', 'Mine.\n');
+    ws.put('packages/a/AGENTS.local.md', 'Mine too.\n');
+    ws.put('packages/a/AGENTS.md', 'Kept in git all the same.\n');
+    ws.put('notes/NEXT_STEPS.md', 'Of this clone.\n');
+    ws.put('SOUL.md', 'Of this user.\n');
+    ws.put(':!x/AGENTS.md', 'An odd name.\n');
+    ws.put('.gitignore', '*.local.md\npackages/a/AGENTS.md\n');
+    ws.put('.git/info/exclude', 'notes/\n');
+    mkdirSync(join(ws.env.HOME ?? '', '.config/git'), { recursive: true });
+    writeFileSync(join(ws.env.HOME ?? '', '.config/git/ignore'), 'SOUL.md\n');
+    ws.git('add', '-f', 'packages/a/AGENTS.md');
+    const ran = adopt(ws);
+    expect(ran.exit).toBe(0);
+    for (const path of ['CLAUDE.local.md', 'packages/a/AGENTS.local.md', 'notes/NEXT_STEPS.md', 'SOUL.md'])
+      expect(ran.stderr).toContain(`left out ${path}: git ignores it`);
+    expect(ran.stdout).not.toContain('writ approve CLAUDE.local.md');
+    expect(ranks(ws)).toMatchObject({
+      'AGENTS.md': 'binding',
+      'packages/a/AGENTS.md': 'binding',
+      'CLAUDE.local.md': 'reference',
+    });
+    expect(ws.must('f13', ['approve', '.', '--class', 'policy', '--yes'])).toBe('');
+    expect(ranks(ws)['CLAUDE.local.md']).toBe('reference');
+    ws.must('f13', ['approve', 'CLAUDE.local.md', '--class', 'policy', '--yes']);
+    expect(ranks(ws)['CLAUDE.local.md']).toBe('binding');
+  });
+
+  it('with a policy.yaml of something else: it is not overwritten', () => {
+    const ws = repo();
+    ws.put('AGENTS.md', 'Rules.\n');
+    ws.put('policies/policy.yaml', 'package: example\nallow: true\n');
+    const ran = adopt(ws);
+    expect(ran).toMatchObject({ exit: 3 });
+    expect(ran.stderr).toContain('--dir');
+    expect([ws.read('policies/policy.yaml'), ws.has('policies/policy.dsse.json')]).toEqual([
+      'package: example\nallow: true\n',
+      false,
+    ]);
+    expect(adopt(ws, '--dir', '.writ').exit).toBe(0);
+    expect(ranks(ws)['AGENTS.md']).toBe('binding');
+  });
+
   it('with a link to a text that is no init file: the text is approved where it lies', () => {
     const ws = repo();
     ws.put('docs/rules.md', 'Tabs, not spaces.\n');

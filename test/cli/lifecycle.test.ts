@@ -70,6 +70,18 @@ describe('approve --class', () => {
     expect(ws.verdict('CLAUDE.md').rank).toBe('binding');
   });
 
+  it('stamps an edited file anew where its last version was approved more than once', () => {
+    const path = 'packages/twice/AGENTS.md';
+    for (const text of ['One.\n', 'Two.\n', 'Three.\n']) {
+      ws.put(path, text);
+      ws.must('f13', ['approve', path, '--class', 'policy', '--yes']);
+      expect(ws.verdict(path).rank).toBe('binding');
+      ws.must('f13', ['approve', path, '--yes']);
+      ws.must('f13', ['approve', path, '--renew', '--yes']);
+      expect(ws.verdict(path).rank).toBe('binding');
+    }
+  });
+
   it('is the sovereign\u2019s alone for a text nobody is proven to have written', () => {
     ws.put('GEMINI.md', 'hello\n');
     const ran = ws.as('lead', ['approve', 'GEMINI.md', '--class', 'policy', '--yes']);

@@ -28,6 +28,22 @@ describe('the user’s own set', () => {
     expect(ws.run(['check']).stdout).toContain('outside-workspace');
   });
 
+  it('without one, settings of the home are told and refuse nothing: they are the user’s own', () => {
+    for (const path of ['.claude/settings.json', '.codex/config.toml']) {
+      mkdirSync(join(home, path, '..'), { recursive: true });
+      writeFileSync(join(home, path), '{}\n');
+    }
+    rmSync(mine(), { force: true });
+    ws.put('README.md', 'x\n');
+    expect(judged(join(home, '.codex/config.toml'))).toMatchObject({ rank: 'reference' });
+    expect(codes(judged(join(home, '.codex/config.toml')) as never)).toContain('outside-workspace');
+    expect(ws.run(['check', '--strict']).exit).toBe(0);
+    const load = ws.run(['load']);
+    expect([load.exit, load.stdout.includes('config.toml')]).toEqual([0, false]);
+    begin();
+    expect(judged(join(home, '.codex/config.toml'))).toMatchObject({ rank: 'quarantined', disposition: 'withhold' });
+  });
+
   it('governs what hosts load from the home, in every workspace, and never moves it', () => {
     begin();
     expect(judged(mine())).toMatchObject({ rank: 'reference', disposition: 'load' });

@@ -56,7 +56,7 @@ function judgeFolder(base: string, dir: string, paths: readonly string[] | null)
     root: openRoot(dir),
     repository: null,
     paths,
-    places: { systemDir: join(base, 'etc'), configDir: join(base, 'config'), home: join(base, 'home'), root: null },
+    places: { systemDir: join(base, 'etc'), configDir: join(base, 'config'), home: join(base, 'home'), moved: [], root: null },
     state: { kind: 'none' },
     now: Date.now() as Instant,
     observe: false,

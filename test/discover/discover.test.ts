@@ -352,8 +352,8 @@ describe('discoverOutside', () => {
     mkdirSync(join(top, 'home', memory), { recursive: true });
     writeFileSync(join(top, 'home', memory, 'MEMORY.md'), 'x');
     writeFileSync(join(top, 'home', memory, 'topic.md'), 'x');
-    const all = discoverOutside({ home: join(top, 'home'), start, hosts: null }).filter((one) =>
-      one.path.startsWith(top),
+    const all = discoverOutside({ home: join(top, 'home'), moved: [], topLevel: null, start, hosts: null }).filter(
+      (one) => one.path.startsWith(top),
     );
     const use = (name: string): string | undefined =>
       all
@@ -379,9 +379,13 @@ describe('discoverOutside', () => {
     expect(use(`${memory}/MEMORY.md`)).toBe('claude-code:launch');
     expect(use(`${memory}/topic.md`)).toBe('claude-code:lazy');
     expect(all.find((one) => one.path.endsWith('settings.json'))?.kind).toBe('executable');
-    const narrow = discoverOutside({ home: join(top, 'home'), start, hosts: ['gemini'] }).filter((one) =>
-      one.path.startsWith(top),
-    );
+    const narrow = discoverOutside({
+      home: join(top, 'home'),
+      moved: [],
+      topLevel: null,
+      start,
+      hosts: ['gemini'],
+    }).filter((one) => one.path.startsWith(top));
     expect(narrow.map((one) => one.path)).toEqual([join(top, 'home/.gemini/GEMINI.md')]);
   });
 });

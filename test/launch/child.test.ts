@@ -243,6 +243,17 @@ describe('exec --spawn', () => {
     expect([space.has(record), left(space)]).toEqual([false, []]);
   });
 
+  it.each([
+    ['no key', ['--spawn', 'w', '--role', 'specialist'], false],
+    ['no time', ['--spawn', 'w', '--role', 'specialist', '--expires', 'soon'], true],
+  ])('moves nothing where the command line is wrong: %s', (_what, flags, key) => {
+    const space = plain();
+    space.put('NEXT_AGENT_INIT.md', '---\ncontext_manifest: [\n---\nx\n');
+    const ran = execIn(space, 'generic', { flags, env: key ? { WRIT_KEY: space.key('x') } : {} });
+    expect([ran.exit, ran.given, space.has('NEXT_AGENT_INIT.md')]).toEqual([3, null, true]);
+    expect(ran.stderr).not.toContain('starting');
+  });
+
   it('is refused in a workspace nobody governs', () => {
     const space = plain();
     const ran = execIn(space, 'generic', { flags: SPAWN, env: { WRIT_KEY: space.key('x') } });

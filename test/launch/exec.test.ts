@@ -217,6 +217,77 @@ describe('exec refuses', () => {
     refusal(space, 'codex', 'host-loads-raw', { flags: ['--strict'] });
   });
 
+  it.each([
+    ['codex', 'CODEX_HOME', 'AGENTS.md'],
+    ['gemini', 'GEMINI_CLI_HOME', '.gemini/GEMINI.md'],
+    ['copilot', 'COPILOT_HOME', 'hooks/h.json'],
+    ['opencode', 'XDG_CONFIG_HOME', 'opencode/AGENTS.md'],
+  ])('what %s reads where %s says, which must not be the workspace', (host, variable, file) => {
+    const space = plain();
+    const place = join(space.base, 'elsewhere');
+    mkdirSync(join(place, file, '..'), { recursive: true });
+    writeFileSync(join(place, file), '{}\n');
+    const env = { [variable]: place };
+    const { exit, stderr } = execIn(space, host, { env });
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(stderr).toContain(`from outside the workspace: ${join(place, file)}`);
+    expect(execIn(space, host, { env, flags: ['--strict'] })).toMatchObject({ exit: 1, given: null });
+    expect(space.run(['check'], { env }).stdout).toContain(join(place, file));
+    const inside = execIn(space, host, { env: { [variable]: 'own' } });
+    expect(inside).toMatchObject({ exit: 3, given: null });
+    expect(inside.stderr).toContain(`${variable} lies in the workspace`);
+  });
+
+  it('what lies above a workspace in its repository, where the host reads from the top level down', () => {
+    const space = new Workspace({ git: true });
+    opened.push(space);
+    for (const path of ['.github/hooks/h.json', '.codex/config.toml', 'packages/.codex/hooks.json', 'AGENTS.md'])
+      space.put(path, '{}\n');
+    space.put('packages/api/README.md', 'x\n');
+    const flags = ['--root', 'packages/api'];
+    const copilot = execIn(space, 'copilot', { flags });
+    expect(copilot).toMatchObject({ exit: 0 });
+    expect(copilot.stderr).toContain(`from outside the workspace: ${join(space.root, '.github/hooks/h.json')}`);
+    expect(copilot.stderr).not.toContain('AGENTS.md');
+    expect(execIn(space, 'copilot', { flags: [...flags, '--strict'] }).exit).toBe(1);
+    const codex = execIn(space, 'codex', { flags: [...flags, '--strict'] });
+    expect(codex).toMatchObject({ exit: 0 });
+    expect(codex.given?.argv.find((one) => one.startsWith('projects='))).toContain(`"${space.root}"`);
+    expect(execIn(space, 'opencode', { flags: [...flags, '--strict'] }).exit).toBe(0);
+    const told = JSON.parse(space.run(['check', ...flags, '--format', 'json']).stdout);
+    expect(told.artifacts.map((one: { path: string }) => one.path)).toContain(join(space.root, 'AGENTS.md'));
+  });
+
+  it('no other host’s settings in the home, nor what is kept out there', () => {
+    const space = plain();
+    for (const path of ['.codex/config.toml', '.claude/settings.json']) {
+      mkdirSync(join(space.base, 'home', path, '..'), { recursive: true });
+      writeFileSync(join(space.base, 'home', path), '{}\n');
+    }
+    expect(execIn(space, 'claude-code', { flags: ['--strict'] })).toMatchObject({ exit: 0 });
+    expect(execIn(space, 'codex', { flags: ['--strict'] })).toMatchObject({ exit: 1, given: null });
+  });
+
+  it('nothing that is kept out wherever it lies', () => {
+    const space = plain();
+    const env = { CLAUDE_CONFIG_DIR: join(space.root, 'own') };
+    space.put('own/CLAUDE.md', 'x\n');
+    expect(execIn(space, 'claude-code', { env, flags: ['--strict'] }).exit).toBe(0);
+  });
+
+  it('what the own set of a user approves, also where the home is a link', () => {
+    const space = plain();
+    const home = join(space.base, 'link');
+    symlinkSync('home', home);
+    const env = { HOME: home, WRIT_AS: 'f13', WRIT_KEY: space.key('f13') };
+    mkdirSync(join(space.base, 'home/.claude'), { recursive: true });
+    writeFileSync(join(space.base, 'home/.claude/CLAUDE.md'), 'Be brief.\n');
+    expect(space.run(['init', '--user', '--yes'], { env }).exit).toBe(0);
+    const { exit, stderr } = execIn(space, 'claude-code', { env, flags: ['--strict'] });
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(stderr).not.toContain('CLAUDE.md');
+  });
+
   it('what could not be checked, with 4', () => {
     const space = governed();
     symlinkSync('CLAUDE.md', join(space.root, 'CLAUDE.md'));
@@ -275,6 +346,62 @@ describe('exec refuses', () => {
     expect({ exit, given, stderr }).toMatchObject({ exit: 3, given: null });
     expect(stderr).toContain('leaves copilot out');
     expect(execIn(space, 'codex').exit).toBe(0);
+  });
+
+  it.each([
+    ['opencode', ['env', '-i', 'opencode']],
+    ['opencode', ['env', '-', 'opencode']],
+    ['opencode', ['env', '-u', 'OPENCODE_PURE', 'opencode']],
+    ['opencode', ['env', '--unset=OPENCODE_PURE', 'opencode']],
+    ['opencode', ['env', '-C', '/', 'opencode']],
+    ['opencode', ['env', '-S', 'opencode run']],
+    ['opencode', ['nice', '-n', '5', 'env', 'OPENCODE_DISABLE_PROJECT_CONFIG=', 'opencode']],
+    ['opencode', ['env', 'OPENCODE_CONFIG=x.json', 'opencode']],
+    ['opencode', ['env', 'OPENCODE_CONFIG_CONTENT={}', 'wrapper']],
+    ['gemini', ['env', 'GEMINI_SYSTEM_MD=/tmp/x', 'gemini']],
+    ['claude-code', ['sudo', '-E', 'claude']],
+    ['codex', ['docker', 'run', '-it', 'image', 'codex']],
+    ['codex', ['/usr/bin/ssh', 'box', 'codex']],
+    ['copilot', ['tmux', 'new', 'copilot']],
+  ])('%s, where CMD would lose what is set for it, with 3: %j', (host, cmd) => {
+    const space = plain();
+    const bin = join(space.base, 'bin');
+    mkdirSync(bin);
+    for (const name of ['env', 'sudo', 'docker', 'tmux', 'opencode', 'wrapper']) cpSync(FAKE_HOST, join(bin, name));
+    const { exit, given, stderr } = execIn(space, host, { cmd, env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect({ exit, given, stderr }).toMatchObject({ exit: 3, given: null });
+    expect(stderr).toMatch(/put (?:it|env) in front, as in .* writ exec/);
+  });
+
+  it.each([
+    ['opencode', ['env', 'X=1', '-u', 'Y', 'opencode', 'env', '-i']],
+    ['opencode', ['opencode', 'run', 'sudo', 'OPENCODE_PURE=0']],
+    ['claude-code', ['wrapper', 'ssh', '-i']],
+    ['generic', ['env', '-i', 'true']],
+    ['gemini', ['wrapper', '-mgemini-pro', '--prompt-interactive', 'x']],
+  ])('%s is started where CMD loses nothing: %j', (host, cmd) => {
+    const space = plain();
+    const bin = join(space.base, 'bin');
+    mkdirSync(bin);
+    for (const name of ['env', 'opencode', 'wrapper']) cpSync(FAKE_HOST, join(bin, name));
+    const { exit, given, stderr } = execIn(space, host, { cmd, env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect({ exit, stderr }).toMatchObject({ exit: 0 });
+    expect(given).not.toBeNull();
+  });
+
+  it.each([
+    ['gemini', ['--skipTrust']],
+    ['gemini', ['--skip-trust=true']],
+    ['gemini', ['-efoo']],
+    ['gemini', ['-ye', 'foo']],
+    ['claude-code', ['--settingSources=project']],
+    ['codex', ['-c', ' projects.x.trust_level="trusted"']],
+    ['codex', ['-c', 'projects = {}']],
+    ['codex', ['-cskills.include_instructions=true']],
+  ])('%s, where CMD undoes a switch in another spelling, with 3: %j', (host, words) => {
+    const { exit, given, stderr } = execIn(plain(), host, { cmd: [FAKE_HOST, ...words] });
+    expect({ exit, given, stderr }).toMatchObject({ exit: 3, given: null });
+    expect(stderr).toContain('leave it out of CMD');
   });
 
   it('a place for private files that a host would take for a pattern, with 3', () => {
@@ -407,6 +534,13 @@ describe('exec and the child', () => {
     expect(stderr).toContain('--continue carries on an earlier session');
     expect(given?.argv).toContain('--system-prompt-snapshot=off');
     expect(execIn(space, 'claude-code', { cmd: [FAKE_HOST, '-c'], flags: ['--strict'] }).exit).toBe(1);
+    for (const [host, word] of [
+      ['claude-code', '-pc'],
+      ['claude-code', '-rSESSION'],
+      ['gemini', '-rlatest'],
+      ['opencode', '-sses_1'],
+    ] as const)
+      expect(execIn(space, host, { cmd: [FAKE_HOST, word] }).stderr).toContain(`${word} carries on`);
   });
 
   it('says so where the program lies in the workspace', () => {
