@@ -153,14 +153,24 @@ ${rules}
 `;
 }
 
-function budgetOf(budget) {
-  if (!budget) return '';
-  return Object.entries(budget)
-    .map(
-      ([unit, most]) =>
-        `${most} ${unit.replace(/^total(.)(.*)$/, (_all, first, rest) => `${first.toLowerCase()}${rest} over all files`)}`,
-    )
-    .join(', ');
+/** What a host reads at most, with where that comes from. */
+function renderBudget(budget) {
+  const { lines, bytes, chars, skips, head, tail, totalBytes, totalChars, files = [] } = budget;
+  const one = [
+    ...(lines ? [`${lines} lines`] : []),
+    ...(bytes ? [`${bytes} bytes`] : []),
+    ...(chars ? [`${chars} characters${budget.body ? ' below the front matter' : ''}`] : []),
+  ].join(' or ');
+  const names = files.map(code).join(', ');
+  const most = totalBytes ? `${totalBytes} bytes` : `${totalChars} characters`;
+  const says = [
+    ...(skips ? [`no file of more than ${skips} bytes`] : []),
+    ...(one === '' ? [] : [`${one} of a file`]),
+    ...(head ? [`of a longer one the first ${head} % and the last ${tail} % of that`] : []),
+    ...(budget.over === 'chain' ? [`${most} of the chain from the root down to a folder, of each folder the first of ${names}`] : []),
+    ...(budget.over === 'folder' ? [`${most} of one folder's files together, in this order: ${names}`] : []),
+  ];
+  return [`${code(budget.name)}`, says.join('; '), `${cell(budget.source)}, seen ${budget.at}`];
 }
 
 const FEEDS = {
@@ -249,18 +259,20 @@ function keptOut(launch, inside, loads) {
   return inside.filter((entry) => entry.loads === loads && maskOf(entry, launch) !== undefined);
 }
 
-function renderHosts({ HOSTS, ENTRIES }, { LAUNCHES }, seen) {
+function renderHosts({ HOSTS, ENTRIES, BUDGETS }, { LAUNCHES }, seen) {
   const flags = (entry) =>
     [
       entry.kind === 'prose' ? '' : entry.kind,
       entry.anyDepth ? 'in every folder' : '',
       entry.hops > 0 ? `imports, ${entry.hops} deep` : '',
+      entry.names ? 'names files that are judged with it' : '',
+      entry.budget === null ? '' : `at most ${code(BUDGETS[entry.budget].name)}`,
     ]
       .filter((one) => one !== '')
       .join(', ');
   const sections = HOSTS.map((host) => {
     const inside = ENTRIES.filter((entry) => entry.host === host.name);
-    const budget = budgetOf(host.budget);
+    const budgets = BUDGETS.filter((one) => one.host === host.name);
     const parts = [
       `## ${host.title} (\`${host.name}\`)`,
       '',
@@ -268,8 +280,8 @@ function renderHosts({ HOSTS, ENTRIES }, { LAUNCHES }, seen) {
       ...(host.presence.length > 0
         ? [`In use here if one of these is there: ${host.presence.map(code).join(', ')}.`]
         : []),
-      ...(budget === '' ? [] : [`Reads at most ${budget}.`]),
       '',
+      ...(budgets.length === 0 ? [] : [rows(['reads at most', '', 'facts from'], budgets.map(renderBudget)), '']),
       rows(
         ['path in the workspace', 'loaded at', 'notes'],
         inside.map((entry) => [code(entry.glob), entry.loads, flags(entry)]),

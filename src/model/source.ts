@@ -22,6 +22,8 @@ export interface Candidate {
   readonly outside: boolean;
   /** `@import` syntax its hosts follow, deepest hop count; 0 where none does. */
   readonly importHops: number;
+  /** What hosts read of it at most: places in BUDGETS of the host profiles; absent where none says. */
+  readonly budgets?: readonly number[];
 }
 
 /** What one read of a path gave. The bytes here are the bytes hashed, parsed, scanned and loaded. */
