@@ -142,7 +142,7 @@ export async function judge(request: Request): Promise<Judgement> {
     return scanArtifact(verify(bind(one, judging), judging), scanning);
   });
   // Nothing in the home is ever moved.
-  const places = new Set(request.user ? [] : [...found.candidates, ...outside]);
+  const places: ReadonlySet<Candidate> = request.user ? new Set() : read.asked;
   const ranked = withImports(
     scanned,
     { set, setFindings: [...memory.findings, ...own.findings, ...proofs.findings], now },

@@ -119,7 +119,10 @@ function readHost(node, fail) {
   if (host === null) return null;
   const imports =
     host.imports &&
-    record(host.imports, fail, { required: { syntax: oneOf(['claude', 'gemini', 'cursor']), hops: positive }, optional: {} });
+    record(host.imports, fail, {
+      required: { syntax: oneOf(['claude', 'gemini', 'cursor']), hops: positive },
+      optional: {},
+    });
   const budgets = readBudgets(host.budgets, fail);
   const common = { loads: oneOf(LOADS), kind: oneOf(KINDS) };
   const launch = readLaunch(host.launch, fail);

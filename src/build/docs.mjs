@@ -167,7 +167,9 @@ function renderBudget(budget) {
     ...(skips ? [`no file of more than ${skips} bytes`] : []),
     ...(one === '' ? [] : [`${one} of a file`]),
     ...(head ? [`of a longer one the first ${head} % and the last ${tail} % of that`] : []),
-    ...(budget.over === 'chain' ? [`${most} of the chain from the root down to a folder, of each folder the first of ${names}`] : []),
+    ...(budget.over === 'chain'
+      ? [`${most} of the chain from the root down to a folder, of each folder the first of ${names}`]
+      : []),
     ...(budget.over === 'folder' ? [`${most} of one folder's files together, in this order: ${names}`] : []),
   ];
   return [`${code(budget.name)}`, says.join('; '), `${cell(budget.source)}, seen ${budget.at}`];

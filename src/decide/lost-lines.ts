@@ -52,7 +52,11 @@ export function lostOf(parsed: Parsed, budget: Budget, left: Total | null): Lost
   const first = 1 + newlinesIn(bytes.subarray(0, range.from));
   // The newline that ends a lost line begins no further one.
   const end = gone.at(-1) === NEWLINE ? gone.subarray(0, -1) : gone;
-  return { first, last: first + newlinesIn(end), all: isBlank(bytes.subarray(0, range.from)) && range.to === bytes.length };
+  return {
+    first,
+    last: first + newlinesIn(end),
+    all: isBlank(bytes.subarray(0, range.from)) && range.to === bytes.length,
+  };
 }
 
 interface Range {

@@ -87,7 +87,8 @@ export function matcherOf(
     const found = collect(name, at, isActive);
     const path = under(at.canonical, name);
     for (const { path: glob, loads } of initPaths) {
-      if (matchesAny(path, [glob])) found.push({ use: { host: 'policy', loads }, kind: kindByName(name), hops: 0, budget: null });
+      if (matchesAny(path, [glob]))
+        found.push({ use: { host: 'policy', loads }, kind: kindByName(name), hops: 0, budget: null });
     }
     return found.length === 0 ? null : hitOf(found);
   };

@@ -1,4 +1,4 @@
-import type { HostUse, InitKind } from '../model/source.ts';
+import type { ConfigForm, HostUse, InitKind } from '../model/source.ts';
 
 /** How much a host reads before it stops; what is absent has no known limit. */
 export interface Budget {
@@ -28,9 +28,6 @@ export interface Budget {
   readonly over?: 'chain' | 'folder';
   readonly files?: readonly string[];
 }
-
-/** Configuration that names files its host loads. */
-export type ConfigForm = 'opencode' | 'aider';
 
 /** Constitution documents are named by policy.yaml alone, so no profile can make one. */
 export type ProfileKind = Exclude<InitKind, 'document'>;

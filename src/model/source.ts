@@ -9,6 +9,9 @@ export interface HostUse {
 /** What kind of thing lies at an init path. */
 export type InitKind = 'prose' | 'board' | 'executable' | 'document';
 
+/** Configuration that names files its host loads. */
+export type ConfigForm = 'opencode' | 'aider';
+
 /** A path that some host, the policy or the user wants judged. */
 export interface Candidate {
   /** Workspace-relative, `/` as separator, or absolute for a file outside the workspace. */
