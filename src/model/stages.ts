@@ -107,6 +107,8 @@ export interface LiveApproval {
   readonly expiresAt: Instant | null;
   /** It has run out or was revoked since: it approves nothing any more, but what it replaced stays replaced. */
   readonly lapsed: boolean;
+  /** The path is only pulled in by the artifact that was approved: it is no version of that artifact. */
+  readonly companion?: true;
 }
 
 /** Everything read from the world for one artifact, gathered once. */
