@@ -9,7 +9,7 @@ import { type NamedEntry, namedFiles } from '../parse/named-files.ts';
 import { type Found, isFolder, locate, type Places } from './locate.ts';
 
 /** Most files that one pattern yields, and paths that the patterns of one configuration and of all together are held against. */
-const MAX_MATCHES = 1_000;
+const MAX_MATCHES = 500;
 const MAX_TRIES = 200_000;
 const MAX_ALL_TRIES = 2_000_000;
 /** Links to folders that are followed for patterns, and files met through them. */

@@ -8,6 +8,8 @@ const PIECE = /"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"?|\/\/[^\r\n]*|\/\*[\s\S]*?
 export function toStrictJson(text: string): string {
   const blanks: (readonly [number, number])[] = text.startsWith('\ufeff') ? [[0, 1]] : [];
   let comma: readonly [number, number] | null = null;
+  // Behind nothing, a comma is a fault.
+  let before = ',';
   for (const { 0: piece, index } of text.matchAll(PIECE)) {
     const place = [index, index + piece.length] as const;
     if (piece.startsWith('//') || (piece.startsWith('/*') && piece.length > 3 && piece.endsWith('*/')))
@@ -15,7 +17,8 @@ export function toStrictJson(text: string): string {
     else {
       // Comments may have come in between, so it can lie before the last of them.
       if (comma !== null && (piece === ']' || piece === '}')) blanks.push(comma);
-      comma = piece === ',' ? place : null;
+      comma = piece === ',' && !/^[[{,:]$/.test(before) ? place : null;
+      before = piece;
     }
   }
   if (blanks.length === 0) return text;
