@@ -313,15 +313,21 @@ every profile applies, and a file that appears later is judged at once. \`initPa
 "Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\` and exit 1. A board is judged line by
 line. Files outside the workspace are listed with a note, never moved.
 
+What a host does not read of a file, because the file or a chain of files is too long for it, is the note \`host-truncates\`, with the lines lost. It is told for hosts
+in use here: one of their marks is there, or policy.yaml names them. Files that configuration names (\`instructions\` and \`{file:...}\` of OpenCode, \`read\`
+of aider) are judged as if the host found them by itself; how, says [concepts.md](concepts.md).
+
 What is not covered:
 
 - **A host that is started without \`writ exec\` reads the raw file.** A file that ranks below binding and stays where it lies is law to it: that is the
   note \`host-loads-raw\`. What [\`writ exec\`](exec.md) keeps out, and what it cannot, is said per host below.
-- Settings that give a file another name (\`context.fileName\` of Gemini CLI, \`project_doc_fallback_filenames\` of Codex,
-  \`instructions\` of OpenCode) are judged as executable, but the names they give are not followed. Add them under \`initPaths:\`.
+- Settings that give a file another name (\`context.fileName\` of Gemini CLI, \`project_doc_fallback_filenames\` of Codex) are judged as
+  executable, but the names they give are not followed. Add them under \`initPaths:\`.
+- Of the user's own OpenCode and aider configuration in the home the file is listed, but what it names is not followed.
 - Texts that never lie in a file writ can see: organisation rules on a server, rules in a user interface, results of tools, web pages,
   what the user types.
-- What lies past the size a host reads is not pointed out yet.
+- The limits below are the hosts' defaults. Settings that change them (\`project_doc_max_bytes\` of Codex, \`bootstrapMaxChars\` of OpenClaw) are not
+  read, and files above the workspace count for no chain.
 - Hosts change. Each profile carries the day its facts were seen. A path that is missing here is not judged.
 
 ${sections.join('\n\n')}
