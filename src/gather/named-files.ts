@@ -12,6 +12,8 @@ import { type Found, isFolder, locate, type Places } from './locate.ts';
 const MAX_MATCHES = 500;
 const MAX_TRIES = 200_000;
 const MAX_ALL_TRIES = 2_000_000;
+/** What a look at the disk counts for among them. */
+const LOOK = 10;
 /** Links to folders that are followed for patterns, and files met through them. */
 const MAX_LINKS = 256;
 const MAX_LINKED = 100_000;
@@ -82,6 +84,7 @@ type Placed = Omit<Found, 'line' | 'column'>;
 function findBelow(base: string, value: string, plainly: boolean, search: Search): readonly Placed[] {
   const literal = (path: string): readonly Placed[] =>
     locate(`${base}${base === '' ? '' : '/'}config`, path, search, true);
+  if (isSpent(search, LOOK)) return [{ path: value, state: 'unread', why: 'there are too many files to search' }];
   const wanted = plainly ? { plain: value } : wantedBelow(base, value);
   if (wanted === 'unclear') return [{ path: value, state: 'unread', why: 'the pattern is not understood' }];
   if ('outside' in wanted) return outside(wanted.outside, value, search);
@@ -114,15 +117,19 @@ function matching(folder: string, glob: string, value: string, search: Search): 
   for (let at = prefix === '' ? 0 : firstFrom(paths, prefix); at < paths.length; at += 1) {
     const path = paths[at] ?? '';
     if (!path.startsWith(prefix)) break;
-    if (search.own.left <= 0 || search.all.left <= 0) return unread('there are too many files to search');
-    search.own.left -= 1;
-    search.all.left -= 1;
+    if (isSpent(search, 1)) return unread('there are too many files to search');
     if (!isWanted(path, { folder, glob })) continue;
     if (found.length === MAX_MATCHES) return unread(`it stands for more than ${MAX_MATCHES} files`);
     if (!isFolder(join(search.root.path, path))) found.push({ path, state: 'inside' });
   }
   const hidden = blind.find((one) => `${one}/`.startsWith(prefix) || prefix.startsWith(`${one}/`));
   return hidden === undefined ? found : unread(`${hidden} could not be searched`);
+}
+
+function isSpent({ own, all }: Search, cost: number): boolean {
+  own.left -= cost;
+  all.left -= cost;
+  return own.left < 0 || all.left < 0;
 }
 
 /** A pattern of files outside of the workspace: where its folder is there, the host reads whatever lies in it. */
@@ -155,6 +162,8 @@ function listAll(root: WorkspaceRoot): Listing {
   for (const link of links) {
     const { reached, broken, incomplete } = underLink(root, link, budget, () => true);
     for (const one of reached) paths.push(one.path);
+    // A link that leads out or nowhere is named by its own path too: who reads it says which.
+    for (const one of broken) paths.push(one);
     blind.push(...broken, ...incomplete);
   }
   return { paths: paths.sort(), blind };

@@ -103,6 +103,13 @@ describe('OpenCode', () => {
     }
   });
 
+  it('is refused where a pattern meets a link that leads out of the workspace', () => {
+    const ws = open({ 'opencode.json': instructions('docs/*.md'), 'docs/a.md': 'a\n' });
+    writeFileSync(join(ws.base, 'out.md'), 'outside\n');
+    symlinkSync('../../out.md', join(ws.root, 'docs/link.md'));
+    expect(codes(ws.verdict('opencode.json'))).toContain('import-escapes-root');
+  });
+
   const UNCLEAR: readonly (readonly [string, string])[] = [
     ['a duplicate key', '{"instructions": ["a.md"], "instr\\u0075ctions": []}'],
     ['an entry that is no text', '{"instructions": ["a.md", 1]}'],
