@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { bind } from './bind/bind.ts';
 import { type Bench, refuseStray, toJudged, withAudit } from './decide/judged.ts';
+import { withTruncation } from './decide/truncation.ts';
 import { type Expected, missingBindings, unusedExceptions } from './decide/workspace.ts';
 import { discover } from './discover/discover.ts';
 import { discoverOutside } from './discover/outside.ts';
@@ -142,9 +143,9 @@ export async function judge(request: Request): Promise<Judgement> {
     root: root.path,
   });
   // Nothing in the home is ever moved.
-  const places = new Set(request.user ? [] : [...found.candidates, ...outside]);
+  const places: ReadonlySet<Candidate> = request.user ? new Set() : read.asked;
   const before = [...memory.findings, ...own.findings, ...proofs.findings];
-  const artifacts = judgeEvidence(evidence, {
+  const ranked = judgeEvidence(evidence, {
     set,
     spawns: proofs.spawns,
     rules: own.rules,
@@ -154,6 +155,12 @@ export async function judge(request: Request): Promise<Judgement> {
     onProgress: request.onProgress,
     again: root.kept?.memo.bind(root.kept),
   });
+  const { hosts } = set.policy;
+  const artifacts = withTruncation(
+    ranked,
+    // Whatever a host would read from the home lies there for it.
+    (host) => request.user !== undefined || (hosts ?? found.present).includes(host),
+  );
   const whole = request.paths === null;
   const findings = [
     ...memory.findings,

@@ -9,7 +9,9 @@ const FOLDER = 'policies/defaults/hosts';
 const LOADS = ['launch', 'lazy', 'spawn'];
 // `document` is missing on purpose: only policy.yaml names constitution documents.
 const KINDS = ['prose', 'executable', 'board'];
-const BUDGET = ['bytes', 'lines', 'chars', 'totalBytes', 'totalChars'];
+const BUDGET = ['bytes', 'lines', 'chars', 'totalBytes', 'totalChars', 'skips', 'head', 'tail'];
+/** Configuration whose entries name files the host loads (src/parse/named-files.ts). */
+const FORMS = ['opencode', 'aider'];
 const WILD = /[*?[\]{}]/;
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 /** How a host is handed the boot context, and the fields each way needs (src/launch/feed.ts). */
@@ -108,7 +110,7 @@ function readHost(node, fail) {
     },
     optional: {
       imports: 'node',
-      budget: 'node',
+      budgets: 'node',
       outside: 'nodes',
       launch: 'node',
       lookalikes: list((v) => plain(v) && !v.includes('/')),
@@ -117,24 +119,27 @@ function readHost(node, fail) {
   if (host === null) return null;
   const imports =
     host.imports &&
-    record(host.imports, fail, { required: { syntax: oneOf(['claude', 'gemini']), hops: positive }, optional: {} });
-  const budget = readBudget(host.budget, fail);
+    record(host.imports, fail, {
+      required: { syntax: oneOf(['claude', 'gemini', 'cursor']), hops: positive },
+      optional: {},
+    });
+  const budgets = readBudgets(host.budgets, fail);
   const common = { loads: oneOf(LOADS), kind: oneOf(KINDS) };
   const launch = readLaunch(host.launch, fail);
   const isMask = (value) =>
     launch !== null && (value === 'always' || value === 'launch' || Object.hasOwn(launch.narrow, value));
-  const facts = { imports: flag, budget: 'node', source: text, at: day, masked: isMask };
+  const isBudget = (value) => budgets.some((one) => one.name === value);
+  const facts = { imports: flag, budget: isBudget, source: text, at: day, masked: isMask };
   const entry = (shape) => (item) => {
     const read = record(item, fail, shape);
     if (read === null) return [];
     if (read.imports && !imports) fail(item, 'imports: true, but the host names no import syntax');
-    const { source: _source, at: _at, imports: follows, budget: own, ...rest } = read;
-    return [
-      { ...rest, node: item, hops: follows && imports ? imports.hops : 0, budget: readBudget(own, fail) ?? budget },
-    ];
+    const { source: _source, at: _at, imports: follows, budget, ...rest } = read;
+    if (read.names && read.kind !== 'executable') fail(item, 'names: only configuration names files');
+    return [{ ...rest, node: item, hops: follows && imports ? imports.hops : 0, budget: budget ?? null }];
   };
   const paths = host.paths.flatMap(
-    entry({ required: { path: relative, ...common }, optional: { anyDepth: flag, ...facts } }),
+    entry({ required: { path: relative, ...common }, optional: { anyDepth: flag, names: oneOf(FORMS), ...facts } }),
   );
   const outside = (host.outside ?? []).flatMap(
     entry({ required: { in: oneOf(['home', 'system', 'ancestors']), path: text, ...common }, optional: facts }),
@@ -146,7 +151,7 @@ function readHost(node, fail) {
   return {
     ...host,
     imports: imports ?? null,
-    budget,
+    budgets,
     launch,
     paths,
     outside,
@@ -250,9 +255,28 @@ function repeated(entries, keyOf, fail) {
   }
 }
 
-function readBudget(node, fail) {
-  if (!node) return null;
-  return record(node, fail, { required: {}, optional: Object.fromEntries(BUDGET.map((key) => [key, positive])) });
+/** What a host reads of a file, or of several together, by a name that entries use; each with its own source. */
+function readBudgets(node, fail) {
+  if (!node) return [];
+  if (!isMap(node)) {
+    fail(node, 'budgets must be a map');
+    return [];
+  }
+  return node.items.flatMap(({ key, value }) => {
+    const name = String(key.value);
+    if (!NAME.test(name)) fail(key, `${name} is no name for a budget`);
+    const numbers = Object.fromEntries(BUDGET.map((unit) => [unit, positive]));
+    const read = record(value, fail, {
+      required: { source: text, at: day },
+      optional: { ...numbers, body: flag, over: oneOf(['chain', 'folder']), files: list(plain) },
+    });
+    if (read === null) return [];
+    const isTotal = read.totalBytes !== undefined || read.totalChars !== undefined;
+    if (isTotal !== (read.over !== undefined && read.files !== undefined))
+      fail(value, 'a total needs over and files, and they need a total');
+    if (!BUDGET.slice(0, 6).some((unit) => read[unit] !== undefined)) fail(value, `${name} limits nothing`);
+    return [{ name, ...read }];
+  });
 }
 
 function list(check) {
@@ -294,36 +318,40 @@ function record(node, fail, { required, optional }) {
 
 function render(hosts) {
   const entries = hosts.flatMap((host) => host.paths.map((path) => ({ host: host.name, ...path })));
-  const names = new Map();
+  const budgets = hosts.flatMap((host) => host.budgets.map((one) => ({ host: host.name, title: host.title, ...one })));
+  const budgetAt = (host, name) => {
+    const at = budgets.findIndex((one) => one.host === host && one.name === name);
+    return at < 0 ? null : at;
+  };
+  const byName = new Map();
   const patterns = new Map();
   const folders = new Map();
   const add = (map, key, id) => map.set(key, [...(map.get(key) ?? []), id]);
   for (const [id, { path }] of entries.entries()) {
     if (path.includes('/')) add(folders, path.slice(0, path.indexOf('/')), id);
     else if (WILD.test(path)) add(patterns, sourceOf(path), id);
-    else add(names, path, id);
+    else add(byName, path, id);
   }
   const rows = (values) => values.map((value) => `  ${JSON.stringify(value)},`).join('\n');
   return `// Made by src/build/compile-hosts.mjs from ${FOLDER}. Do not edit.
-import type { HostProfile, ProfileEntry } from '../discover/profile.ts';
+import type { Budget, HostProfile, ProfileEntry } from '../discover/profile.ts';
 
 export const HOSTS: readonly HostProfile[] = [
 ${rows(
-  hosts.map(({ name, title, source, at, presence, imports, budget, outside }) => ({
+  hosts.map(({ name, title, source, at, presence, imports, outside }) => ({
     name,
     title,
     source,
     at,
     presence,
     imports,
-    budget,
-    outside: outside.map(({ in: where, path, loads, kind, hops, budget: own }) => ({
+    outside: outside.map(({ in: where, path, loads, kind, hops, budget }) => ({
       where,
       path,
       loads,
       kind,
       hops,
-      budget: own,
+      budget: budgetAt(name, budget),
     })),
   })),
 )}
@@ -331,7 +359,7 @@ ${rows(
 
 export const ENTRIES: readonly ProfileEntry[] = [
 ${rows(
-  entries.map(({ host, path, loads, kind, anyDepth, hops, budget }) => ({
+  entries.map(({ host, path, loads, kind, anyDepth, hops, budget, names }) => ({
     host,
     glob: path,
     source: path.includes('/') ? sourceOf(path) : '',
@@ -339,14 +367,20 @@ ${rows(
     kind,
     anyDepth: anyDepth === true,
     hops,
-    budget,
+    budget: budgetAt(host, budget),
+    ...(names === undefined ? {} : { names }),
   })),
 )}
 ];
 
+/** What hosts read at most; entries name them by their place here. */
+export const BUDGETS: readonly Budget[] = [
+${rows(budgets)}
+];
+
 /** Exact file names, and the entries they stand for. */
 export const NAMES: readonly (readonly [string, readonly number[]])[] = [
-${rows([...names])}
+${rows([...byName])}
 ];
 
 /** Regular expressions of file names, and their entries. */

@@ -224,14 +224,26 @@ ${sections.join('\n\n')}
 `;
 }
 
-function budgetOf(budget) {
-  if (!budget) return '';
-  return Object.entries(budget)
-    .map(
-      ([unit, most]) =>
-        `${most} ${unit.replace(/^total(.)(.*)$/, (_all, first, rest) => `${first.toLowerCase()}${rest} over all files`)}`,
-    )
-    .join(', ');
+/** What a host reads at most, with where that comes from. */
+function renderBudget(budget) {
+  const { lines, bytes, chars, skips, head, tail, totalBytes, totalChars, files = [] } = budget;
+  const one = [
+    ...(lines ? [`${lines} lines`] : []),
+    ...(bytes ? [`${bytes} bytes`] : []),
+    ...(chars ? [`${chars} characters${budget.body ? ' below the front matter' : ''}`] : []),
+  ].join(' or ');
+  const names = files.map(code).join(', ');
+  const most = totalBytes ? `${totalBytes} bytes` : `${totalChars} characters`;
+  const says = [
+    ...(skips ? [`no file of more than ${skips} bytes`] : []),
+    ...(one === '' ? [] : [`${one} of a file`]),
+    ...(head ? [`of a longer one the first ${head} % and the last ${tail} % of that`] : []),
+    ...(budget.over === 'chain'
+      ? [`${most} of the chain from the root down to a folder, of each folder the first of ${names}`]
+      : []),
+    ...(budget.over === 'folder' ? [`${most} of one folder's files together, in this order: ${names}`] : []),
+  ];
+  return [`${code(budget.name)}`, says.join('; '), `${cell(budget.source)}, seen ${budget.at}`];
 }
 
 const FEEDS = {
@@ -320,18 +332,20 @@ function keptOut(launch, inside, loads) {
   return inside.filter((entry) => entry.loads === loads && maskOf(entry, launch) !== undefined);
 }
 
-function renderHosts({ HOSTS, ENTRIES }, { LAUNCHES }, seen) {
+function renderHosts({ HOSTS, ENTRIES, BUDGETS }, { LAUNCHES }, seen) {
   const flags = (entry) =>
     [
       entry.kind === 'prose' ? '' : entry.kind,
       entry.anyDepth ? 'in every folder' : '',
       entry.hops > 0 ? `imports, ${entry.hops} deep` : '',
+      entry.names ? 'names files that are judged with it' : '',
+      entry.budget === null ? '' : `at most ${code(BUDGETS[entry.budget].name)}`,
     ]
       .filter((one) => one !== '')
       .join(', ');
   const sections = HOSTS.map((host) => {
     const inside = ENTRIES.filter((entry) => entry.host === host.name);
-    const budget = budgetOf(host.budget);
+    const budgets = BUDGETS.filter((one) => one.host === host.name);
     const parts = [
       `## ${host.title} (\`${host.name}\`)`,
       '',
@@ -339,8 +353,8 @@ function renderHosts({ HOSTS, ENTRIES }, { LAUNCHES }, seen) {
       ...(host.presence.length > 0
         ? [`In use here if one of these is there: ${host.presence.map(code).join(', ')}.`]
         : []),
-      ...(budget === '' ? [] : [`Reads at most ${budget}.`]),
       '',
+      ...(budgets.length === 0 ? [] : [rows(['reads at most', '', 'facts from'], budgets.map(renderBudget)), '']),
       rows(
         ['path in the workspace', 'loaded at', 'notes'],
         inside.map((entry) => [code(entry.glob), entry.loads, flags(entry)]),
@@ -370,15 +384,21 @@ every profile applies, and a file that appears later is judged at once. \`initPa
 "Executable" files (settings, hooks, servers) have no reference rank: approved, or \`executes-unapproved\` and exit 1. A board is judged line by
 line. Files outside the workspace are listed with a note, never moved.
 
+What a host does not read of a file, because the file or a chain of files is too long for it, is the note \`host-truncates\`, with the lines lost. It is told for hosts
+in use here: one of their marks is there, or policy.yaml names them. Files that configuration names (\`instructions\` and \`{file:...}\` of OpenCode, \`read\`
+of aider) are judged as if the host found them by itself; how, says [concepts.md](concepts.md).
+
 What is not covered:
 
 - **A host that is started without \`writ exec\` reads the raw file.** A file that ranks below binding and stays where it lies is law to it: that is the
   note \`host-loads-raw\`. What [\`writ exec\`](exec.md) keeps out, and what it cannot, is said per host below.
-- Settings that give a file another name (\`context.fileName\` of Gemini CLI, \`project_doc_fallback_filenames\` of Codex,
-  \`instructions\` of OpenCode) are judged as executable, but the names they give are not followed. Add them under \`initPaths:\`.
+- Settings that give a file another name (\`context.fileName\` of Gemini CLI, \`project_doc_fallback_filenames\` of Codex) are judged as
+  executable, but the names they give are not followed. Add them under \`initPaths:\`.
+- Of the user's own OpenCode and aider configuration in the home the file is listed, but what it names is not followed.
 - Texts that never lie in a file writ can see: organisation rules on a server, rules in a user interface, results of tools, web pages,
   what the user types.
-- What lies past the size a host reads is not pointed out yet.
+- The limits below are the hosts' defaults. Settings that change them (\`project_doc_max_bytes\` of Codex, \`bootstrapMaxChars\` of OpenClaw) are not
+  read, and files above the workspace count for no chain.
 - Hosts change. Each profile carries the day its facts were seen. A path that is missing here is not judged.
 
 ${sections.join('\n\n')}

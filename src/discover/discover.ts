@@ -268,6 +268,7 @@ function candidate(path: string, hit: Hit | null, nested: string | null): Candid
     confusableWith: hit?.confusableWith ?? null,
     outside: false,
     importHops: hit?.hops ?? 0,
+    ...(hit?.budgets === undefined ? {} : { budgets: hit.budgets }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { textLines } from './code-regions.ts';
 
-export type ImportSyntax = 'claude' | 'gemini';
+export type ImportSyntax = 'claude' | 'gemini' | 'cursor';
 
 /** One `@path` in a text. */
 export interface Import {
@@ -115,7 +115,7 @@ function tidy(raw: string): string {
 
 function isPathShaped(target: string, syntax: ImportSyntax): boolean {
   if (/^\.{1,2}\/./.test(target)) return true;
-  if (/^~\/./.test(target)) return syntax === 'claude';
+  if (/^~\/./.test(target)) return syntax !== 'gemini';
   return (
     /^\/?[\p{L}\p{N}._-]/u.test(target) &&
     !target.includes('@') &&

@@ -32,6 +32,8 @@ export interface Hit {
   readonly uses: readonly HostUse[];
   readonly kind: ProfileKind;
   readonly hops: number;
+  /** What their hosts read at most: places in BUDGETS; absent where none says. */
+  readonly budgets?: readonly number[];
   /** The exact init path the name only looks like, else null. */
   readonly confusableWith: string | null;
 }
@@ -85,7 +87,8 @@ export function matcherOf(
     const found = collect(name, at, isActive);
     const path = under(at.canonical, name);
     for (const { path: glob, loads } of initPaths) {
-      if (matchesAny(path, [glob])) found.push({ use: { host: 'policy', loads }, kind: kindByName(name), hops: 0 });
+      if (matchesAny(path, [glob]))
+        found.push({ use: { host: 'policy', loads }, kind: kindByName(name), hops: 0, budget: null });
     }
     return found.length === 0 ? null : hitOf(found);
   };
@@ -93,7 +96,7 @@ export function matcherOf(
   // Most files of a folder are what their neighbours are; they share one answer.
   const hits = new Map<string, Hit>();
   const hitOf = (found: readonly Found[]): Hit => {
-    const key = found.map((one) => `${one.use.host} ${one.use.loads} ${one.kind} ${one.hops}`).join();
+    const key = found.map((one) => `${one.use.host} ${one.use.loads} ${one.kind} ${one.hops} ${one.budget}`).join();
     const known = hits.get(key);
     if (known !== undefined) return known;
     const made = merged(found);
@@ -143,6 +146,7 @@ interface Found {
   readonly use: HostUse;
   readonly kind: ProfileKind;
   readonly hops: number;
+  readonly budget: number | null;
 }
 
 function collect(name: string, at: Place, isActive: (id: number) => boolean): Found[] {
@@ -171,7 +175,7 @@ function collect(name: string, at: Place, isActive: (id: number) => boolean): Fo
 
 function asFound(entry: ProfileEntry, isTop: boolean): Found {
   const loads = entry.loads === 'launch' && !isTop ? 'lazy' : entry.loads;
-  return { use: { host: entry.host, loads }, kind: entry.kind, hops: entry.hops };
+  return { use: { host: entry.host, loads }, kind: entry.kind, hops: entry.hops, budget: entry.budget };
 }
 
 function merged(found: readonly Found[]): Hit {
@@ -180,6 +184,7 @@ function merged(found: readonly Found[]): Hit {
     const known = uses.get(use.host);
     if (known === undefined || LOUDNESS[use.loads] > LOUDNESS[known.loads]) uses.set(use.host, use);
   }
+  const budgets = [...new Set(found.flatMap(({ budget }) => budget ?? []))];
   return {
     uses: [...uses.values()].sort((a, b) => (a.host < b.host ? -1 : 1)),
     kind: found.reduce<ProfileKind>(
@@ -187,6 +192,7 @@ function merged(found: readonly Found[]): Hit {
       'prose',
     ),
     hops: Math.max(...found.map((one) => one.hops)),
+    ...(budgets.length === 0 ? {} : { budgets }),
     confusableWith: null,
   };
 }

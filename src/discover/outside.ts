@@ -152,6 +152,7 @@ function joined(known: Candidate | undefined, path: string, entry: OutsideEntry,
   else if (use.loads === 'launch') uses[at] = use;
   const kind: InitKind = known?.kind === 'executable' ? 'executable' : entry.kind;
   const importHops = Math.max(known?.importHops ?? 0, entry.hops);
+  const budgets = [...new Set([...(known?.budgets ?? []), ...(entry.budget === null ? [] : [entry.budget])])];
   return {
     path,
     kind,
@@ -160,5 +161,6 @@ function joined(known: Candidate | undefined, path: string, entry: OutsideEntry,
     confusableWith: null,
     outside: true,
     importHops,
+    ...(budgets.length === 0 ? {} : { budgets }),
   };
 }

@@ -1,13 +1,32 @@
-import type { HostUse, InitKind } from '../model/source.ts';
+import type { ConfigForm, HostUse, InitKind } from '../model/source.ts';
 
-/** How much of a file a host reads before it stops; what is absent has no known limit. */
+/** How much a host reads before it stops; what is absent has no known limit. */
 export interface Budget {
+  readonly host: string;
+  /** The host's name for people. */
+  readonly title: string;
+  readonly name: string;
+  /** Where the fact comes from, and the day it was seen. */
+  readonly source: string;
+  readonly at: string;
+  /** Of one file. */
   readonly bytes?: number;
   readonly lines?: number;
+  /** UTF-16 units, as hosts written in JavaScript count. */
   readonly chars?: number;
-  /** Over all files of the host together. */
+  /** `chars` are counted without front matter. */
+  readonly body?: true;
+  /** A file of more bytes is not read at all. */
+  readonly skips?: number;
+  /** Parts of `chars`, in 100, that a longer file keeps at its start and its end; absent: all of it at the start. */
+  readonly head?: number;
+  readonly tail?: number;
+  /** Of several files together, in the order they are read. */
   readonly totalBytes?: number;
   readonly totalChars?: number;
+  /** `chain`: the first of `files` in each folder from the root down to the one of the artifact; `folder`: `files` of one folder. */
+  readonly over?: 'chain' | 'folder';
+  readonly files?: readonly string[];
 }
 
 /** Constitution documents are named by policy.yaml alone, so no profile can make one. */
@@ -25,7 +44,9 @@ export interface ProfileEntry {
   readonly anyDepth: boolean;
   /** Deepest `@import` hop the host follows from here; 0: none. */
   readonly hops: number;
-  readonly budget: Budget | null;
+  /** Place in BUDGETS. */
+  readonly budget: number | null;
+  readonly names?: ConfigForm;
 }
 
 /** A file a host loads from outside the workspace. */
@@ -36,7 +57,8 @@ export interface OutsideEntry {
   readonly loads: HostUse['loads'];
   readonly kind: ProfileKind;
   readonly hops: number;
-  readonly budget: Budget | null;
+  /** Place in BUDGETS. */
+  readonly budget: number | null;
 }
 
 export interface HostProfile {
@@ -47,7 +69,6 @@ export interface HostProfile {
   readonly at: string;
   /** Plain paths of the root, any of which says that the host is in use here. */
   readonly presence: readonly string[];
-  readonly imports: { readonly syntax: 'claude' | 'gemini'; readonly hops: number } | null;
-  readonly budget: Budget | null;
+  readonly imports: { readonly syntax: 'claude' | 'gemini' | 'cursor'; readonly hops: number } | null;
   readonly outside: readonly OutsideEntry[];
 }

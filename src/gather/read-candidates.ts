@@ -4,7 +4,7 @@ import { readOnce, readOutside } from '../files/read-once.ts';
 import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
-import { type Bytes, type Candidate, type ReadResult, wasRead } from '../model/source.ts';
+import { type Bytes, type Candidate, type HostUse, type ReadResult, wasRead } from '../model/source.ts';
 import type { ImportFact, Parsed } from '../model/stages.ts';
 import { parseBoard, type RawLine } from '../parse/board.ts';
 import { parseArtifact, type SidecarRead, unread } from '../parse/parse.ts';
@@ -33,6 +33,8 @@ export interface ReadCandidates {
   readonly parsed: readonly Parsed[];
   readonly imports: ReadonlyMap<string, readonly ImportFact[]>;
   readonly findings: readonly Finding[];
+  /** The candidates that were asked for, as they stand in `parsed`; what is there only because another imports it is none. */
+  readonly asked: ReadonlySet<Candidate>;
 }
 
 /** Reads every candidate once, and what they import; the bytes read here are the only ones any later stage sees. */
@@ -52,8 +54,26 @@ export async function readCandidates(input: ReadInput): Promise<ReadCandidates> 
     }
   };
   for (const candidate of input.candidates) await take(candidate);
-  const imports = await followImports({ root: input.root, home: input.home, place: input.place, byPath, take });
-  return { parsed, imports, findings };
+  const asked = new Set(input.candidates);
+  const alsoUsed = (path: string, uses: Candidate['uses']): void => {
+    const known = byPath.get(path);
+    const added = known === undefined ? [] : uses.filter((use) => !isUsed(known.candidate, use));
+    if (known === undefined || added.length === 0) return;
+    const kept = known.candidate.uses.filter(({ host }) => added.every((use) => use.host !== host));
+    const candidate = { ...known.candidate, uses: [...kept, ...added].sort((a, b) => (a.host < b.host ? -1 : 1)) };
+    if (asked.has(known.candidate)) asked.add(candidate);
+    const again = { ...known, candidate };
+    parsed[parsed.indexOf(known)] = again;
+    byPath.set(path, again);
+  };
+  const { root, home, place } = input;
+  const imports = await followImports({ root, home, place, byPath, take, alsoUsed });
+  return { parsed, imports, findings, asked };
+}
+
+/** Whether a host loads a file already, as early or earlier. */
+function isUsed({ uses }: Candidate, use: HostUse): boolean {
+  return uses.some(({ host, loads }) => host === use.host && (loads === use.loads || loads === 'launch'));
 }
 
 /** The artifact as it was read before, while the file and its sidecars are the ones they were. A link is always read: what it leads to has names of its own. */

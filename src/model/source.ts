@@ -9,6 +9,9 @@ export interface HostUse {
 /** What kind of thing lies at an init path. */
 export type InitKind = 'prose' | 'board' | 'executable' | 'document';
 
+/** Configuration that names files its host loads. */
+export type ConfigForm = 'opencode' | 'aider';
+
 /** A path that some host, the policy or the user wants judged. */
 export interface Candidate {
   /** Workspace-relative, `/` as separator, or absolute for a file outside the workspace. */
@@ -22,6 +25,8 @@ export interface Candidate {
   readonly outside: boolean;
   /** `@import` syntax its hosts follow, deepest hop count; 0 where none does. */
   readonly importHops: number;
+  /** What hosts read of it at most: places in BUDGETS of the host profiles; absent where none says. */
+  readonly budgets?: readonly number[];
 }
 
 /** What one read of a path gave. The bytes here are the bytes hashed, parsed, scanned and loaded. */

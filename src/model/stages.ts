@@ -82,10 +82,15 @@ export interface ImportFact {
   readonly path: string;
   readonly line: number;
   readonly column: number;
-  /** `home`: the user's own file under a host's folder in the home. */
-  readonly state: 'judged' | 'missing' | 'escapes' | 'home';
+  /**
+   * `home`: the user's own file under a host's folder in the home; `remote`: an address, fetched when the host starts; `unread`: what is imported could not
+   * be told, `path` is empty or the pattern.
+   */
+  readonly state: 'judged' | 'missing' | 'escapes' | 'home' | 'remote' | 'unread';
   /** Bare hex sha256 of the imported content; null unless judged. */
   readonly sha256: string | null;
+  /** Only where it is `unread`. */
+  readonly why?: string;
 }
 
 /** A valid approval of another version or path, reduced to what supersession needs. */
@@ -102,6 +107,8 @@ export interface LiveApproval {
   readonly expiresAt: Instant | null;
   /** It has run out or was revoked since: it approves nothing any more, but what it replaced stays replaced. */
   readonly lapsed: boolean;
+  /** The path is only pulled in by the artifact that was approved: it is no version of that artifact. */
+  readonly companion?: true;
 }
 
 /** Everything read from the world for one artifact, gathered once. */

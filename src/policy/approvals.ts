@@ -133,6 +133,8 @@ export function liveApprovals(
         approver,
         expiresAt,
         lapsed: revoked || problem !== null,
+        // Other names of the artifact have its bytes; what it imports has others.
+        ...(subject.sha256 === subjects[0]?.sha256 ? {} : { companion: true as const }),
       };
     });
   });

@@ -165,7 +165,7 @@ function rowOf(
   const reason = reasonOf(one);
   const isShared = reason !== null && shared.get(reason.code)?.message === reason.message;
   const below = one.findings
-    .filter((found) => found !== reason && (verbose || found.effect === 'quarantine'))
+    .filter((found) => found !== reason && (verbose || found.effect === 'quarantine' || isCutShort(found, one)))
     .flatMap((found) =>
       renderFinding({ ...found, cure: fill(found.cure, one, home) }, paint.dim, '            ', verbose),
     );
@@ -185,6 +185,11 @@ function rowOf(
     below,
     colour: colourOf(one, paint),
   };
+}
+
+/** That rules do not reach their readers is told without being asked for. */
+function isCutShort({ code }: Weighed, { rank }: Judged): boolean {
+  return code === 'host-truncates' && rank === 'binding';
 }
 
 /** Files of one rank, reason and top folder as one row: five hundred files stay readable. */

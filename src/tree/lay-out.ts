@@ -14,6 +14,7 @@ import { DEFAULT_LIMITS } from '../policy/defaults.ts';
 import { POLICY_FILE } from '../policy/policy-set.ts';
 import { SET_FILE } from '../policy/set-file.ts';
 import { openStatement } from '../sign/statement.ts';
+import { namedOf } from './named.ts';
 import { LINK, NOT_UTF8, SUBMODULE, type Tree } from './tree.ts';
 import { folderOf, type Wanted, wantedOf } from './wanted.ts';
 
@@ -103,6 +104,7 @@ function openLayout(repo: Repository, tree: Tree, root: string, fileBytes: numbe
     } else if (size !== undefined) lay(path, (place) => hollow(place, size));
     else findings.push(notJudged(path, 'git has not its bytes, or they are damaged'));
   };
+  const named = namedOf(tree);
   const blobOf = (path: string): string => tree.files.get(path)?.blob ?? '';
   const mark = (paths: readonly string[]): void => {
     for (const path of paths) done.add(path);
@@ -131,6 +133,7 @@ function openLayout(repo: Repository, tree: Tree, root: string, fileBytes: numbe
         const text = blobs.get(blobOf(path));
         file(path, text, tooLarge.get(blobOf(path)));
         if (text !== undefined) for (const target of importedBy(path, text)) wanted.take(target);
+        if (text !== undefined) for (const target of await named.by(path, text, targets)) wanted.take(target);
       }
     },
     async board(path) {
@@ -158,8 +161,11 @@ function importedBy(path: string, bytes: Uint8Array): ReadonlySet<string> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   for (const syntax of ['claude', 'gemini'] as const) {
     for (const { target } of [...importsOf(text, syntax), ...mentionsOf(text, syntax)]) {
-      const resolved = resolveImport(path, target);
-      if ('path' in resolved) found.add(posix.normalize(resolved.path));
+      // Cursor means a file of the workspace.
+      for (const from of path.endsWith('.mdc') ? [path, ''] : [path]) {
+        const resolved = resolveImport(from, target);
+        if ('path' in resolved) found.add(posix.normalize(resolved.path));
+      }
     }
   }
   return found;

@@ -43,6 +43,22 @@ export function checkImports(
           message: `It imports ${named} from the home of whoever runs it, which no approval covers.`,
         }),
       ];
+    if (one.state === 'remote')
+      return [
+        finding('import-unapproved', {
+          ...place,
+          message: `It has its host fetch ${named} at every start, and no approval covers what comes back.`,
+          cure: 'Put the text into a file of the workspace and name that file.',
+        }),
+      ];
+    if (one.state === 'unread')
+      return [
+        finding('import-missing', {
+          ...place,
+          message: `${one.path === '' ? 'Which files it has its host load' : `What ${named} stands for`} could not be told (${escapePath(one.why ?? '')}), so not all of it was judged.`,
+          cure: 'Write it plainly: a list of files of the workspace.',
+        }),
+      ];
     const imported = rankOf(one.path);
     if (imported === null || !isBelow(imported, rank)) return [];
     if (imported !== 'quarantined' && covered.has(`${one.path} ${one.sha256}`)) return [];

@@ -99,6 +99,7 @@ function gaps(
   const rival = live.find(
     (other) =>
       !other.lapsed &&
+      other.companion === undefined &&
       other.path === path &&
       canBind(other.class) &&
       isOtherArtifact(other, claimed) &&

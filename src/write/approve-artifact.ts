@@ -245,7 +245,12 @@ function permission(
 /** Live approvals of a path that nothing live has replaced. */
 export function chainAt(path: string, live: readonly LiveApproval[]): readonly LiveApproval[] {
   return live.filter(
-    (one) => !one.lapsed && one.path === path && canBind(one.class) && !live.some((other) => replaces(other, one)),
+    (one) =>
+      !one.lapsed &&
+      one.companion === undefined &&
+      one.path === path &&
+      canBind(one.class) &&
+      !live.some((other) => replaces(other, one)),
   );
 }
 

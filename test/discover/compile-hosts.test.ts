@@ -70,6 +70,15 @@ const BROKEN: readonly (readonly [string, string, string])[] = [
   ['a duplicate key', `${GOOD}title: B\n`, '8: Map keys must be unique'],
   ['imports without syntax', GOOD.replace('kind: prose', 'kind: prose, imports: true'), '7: imports: true'],
   ['another name than the file', GOOD.replace('name: a', 'name: b'), '1: name must be a'],
+  ['a budget nobody names', GOOD.replace('kind: prose', 'kind: prose, budget: most'), '7: budget is not valid'],
+  ['a budget without a source', `${GOOD}budgets:\n  most: {bytes: 1, at: 2026-01-01}\n`, '9: source is missing'],
+  ['a budget of nothing', `${GOOD}budgets:\n  most: {source: s, at: 2026-01-01}\n`, '9: most limits nothing'],
+  [
+    'a total over nothing',
+    `${GOOD}budgets:\n  most: {totalBytes: 1, source: s, at: 2026-01-01}\n`,
+    '9: a total needs over and files',
+  ],
+  ['prose that names files', GOOD.replace('kind: prose', 'kind: prose, names: aider'), '7: names: only configuration'],
   ['a mask without a launch', GOOD.replace('kind: prose', 'kind: prose, masked: always'), '7: masked is not valid'],
   [
     'a mask nobody names',
