@@ -62,7 +62,7 @@ function valuesOf(piece: Piece, isFirst: boolean, state: ShellState): readonly s
       return [piece.text];
     case 'plain': {
       const text = isFirst ? piece.text.replace(/^~(?=\/|$)/, () => state.home) : piece.text;
-      return braces(text.replace(/^~\+(?=\/|$)/, '.'), state, 0);
+      return braces(text.replace(/^~\+(?=\/|$)/, '.'), state);
     }
     case 'run':
       return state.printed(piece.text) ?? ['.'];
@@ -81,18 +81,28 @@ function parameter(text: string, state: ShellState): readonly string[] {
   return value ?? [op === '-' || op === '=' ? other : ''];
 }
 
-/** `{a,b}` as a shell reads it. */
-function braces(text: string, state: ShellState, depth: number): readonly string[] {
-  const found = depth > 8 ? null : /^([^{}]*)\{([^{}]*,[^{}]*)\}(.*)$/s.exec(text);
-  if (found === null) return [text];
-  const [, head = '', inner = '', tail = ''] = found;
-  const tails = braces(tail, state, depth + 1);
-  const words = inner.split(',');
-  if (words.length * tails.length > MAX_VALUES) {
-    state.limits.over = true;
-    return [text];
+/** `{a,b}` as a shell reads it, the innermost first. */
+function braces(text: string, state: ShellState): readonly string[] {
+  let texts: readonly string[] = [text];
+  for (;;) {
+    const next = texts.flatMap(onceBraced);
+    if (next.length === texts.length) return next;
+    if (next.length > MAX_VALUES) {
+      state.limits.over = true;
+      return texts;
+    }
+    texts = next;
   }
-  return words.flatMap((one) => tails.map((end) => head + one + end));
+}
+
+function onceBraced(text: string): readonly string[] {
+  for (let close = text.indexOf('}'); close >= 0; close = text.indexOf('}', close + 1)) {
+    const open = text.lastIndexOf('{', close);
+    const inner = open < 0 ? '' : text.slice(open + 1, close);
+    if (inner.includes(',') && !inner.includes('}'))
+      return inner.split(',').map((one) => text.slice(0, open) + one + text.slice(close + 1));
+  }
+  return [text];
 }
 
 function matching(base: string, parts: readonly string[], budget: Budget): readonly string[] {

@@ -215,6 +215,8 @@ function copies(name: string, rest: readonly string[], state: Running): void {
         const isInto = folder !== undefined || target.endsWith('/') || sources.length > 1 || isFolder(to);
         const landed = isInto && !(name === 'rsync' && source.endsWith('/')) ? join(to, basename(from)) : to;
         add(landed, state);
+        // An option that took a word of its own may have been read as one more source.
+        if (!to.endsWith('/')) add(to, state);
         if (name !== 'ln' && isFolder(from)) for (const one of filesBelow(from)) add(join(landed, one), state);
       }
     }
