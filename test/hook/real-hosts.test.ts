@@ -62,8 +62,8 @@ function reply(url: string, body: string, root: string, response: ServerResponse
           type: 'function_call',
           id: 'i',
           call_id: 'c',
-          name: 'shell_command',
-          arguments: JSON.stringify({ command: `echo ${content} > CLAUDE.md` }),
+          name: 'exec_command',
+          arguments: JSON.stringify({ cmd: `echo ${content} > CLAUDE.md` }),
         };
     const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
     lines.push(
