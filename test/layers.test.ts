@@ -17,8 +17,8 @@ const ROWS: readonly (readonly string[])[] = [
   ['core.ts'],
   ['tree'],
   ['report'],
-  ['watch'],
-  ['cli', 'hook', 'index.ts'],
+  ['watch', 'hook'],
+  ['cli', 'index.ts'],
 ];
 /** Judging is pure: none of these may reach the machine. */
 const PURE = ['bind', 'verify', 'scan', 'decide', 'model'];

@@ -193,7 +193,7 @@ async function prepare(
 ): Promise<number | { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
   const { host, launch, words } = asked;
   const own = asksForBoot(words) ? null : (launch?.feed ?? null);
-  const fitted = fitBoot(boot, (said) => own === null || fitsFeed(own, said));
+  const fitted = fitBoot(boot, (said) => own === null || fitsFeed(own, said), ['reference', 'advisory']);
   if (fitted === null) {
     await tell(
       `writ: not started: the rules that bind here are longer than ${host.title} takes. Shorten them, or hand them over as a file: {boot} in CMD stands for it.`,

@@ -9,7 +9,7 @@ import type { Judged } from '../model/stages.ts';
 import { exitOf } from '../report/verdicts.ts';
 import { fill } from '../report/verdicts-text.ts';
 import { BEFORE, HOOK, hookPlace, hookScript, installHook, managersOf, uninstallHook } from '../write/git-hook.ts';
-import { type Call, CannotError, EXIT, type Exit, flag } from './command.ts';
+import { type Call, CannotError, EXIT, type Exit, flag, list, UsageError } from './command.ts';
 import { print, tell } from './output.ts';
 import { judgeForHook } from './tree.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
@@ -87,8 +87,12 @@ function reasons(one: Judged): readonly string[] {
     .map((found) => `  ${at}: ${found.code}: ${found.message}\n    cure: ${fill(found.cure, one)}`);
 }
 
-/** `writ hook install [--git]`: the pre-commit hook of this repository, or what to give the program that manages its hooks. */
+/** `writ hook install`: the pre-commit hook of this repository, or what to give the program that manages its hooks; with `--host` those of hosts. */
 export async function install(call: Call): Promise<Exit> {
+  if (isForHosts(call)) {
+    const exit = await (await import('./hook-install.ts')).installHosts(call);
+    if (exit !== EXIT.ok || !flag(call, 'git')) return exit;
+  }
   return installIn(openWorkspace(call), flag(call, 'dry-run'));
 }
 
@@ -140,8 +144,12 @@ export async function installIn(
   return EXIT.ok;
 }
 
-/** `writ hook uninstall [--git]`: takes writ's hook away and puts back what was there. */
+/** `writ hook uninstall`: takes writ's hook away and puts back what was there; with `--host` those of hosts. */
 export async function uninstall(call: Call): Promise<Exit> {
+  if (isForHosts(call)) {
+    const exit = await (await import('./hook-install.ts')).uninstallHosts(call);
+    if (exit !== EXIT.ok || !flag(call, 'git')) return exit;
+  }
   const { repository } = openWorkspace(call);
   if (repository === null) throw new CannotError('this is no git work tree, so there are no git hooks');
   const { folder } = placeOf(repository);
@@ -158,6 +166,13 @@ export async function uninstall(call: Call): Promise<Exit> {
   };
   await tell(said[uninstallHook(folder)]);
   return EXIT.ok;
+}
+
+function isForHosts(call: Call): boolean {
+  const asked = list(call, 'host').length > 0;
+  if (!asked && flag(call, 'project'))
+    throw new UsageError('--project says whose settings of a host are meant: name it with --host');
+  return asked;
 }
 
 function placeOf(repository: Repository): { readonly folder: string; readonly outside: boolean } {

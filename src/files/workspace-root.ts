@@ -44,7 +44,7 @@ export function isInside(root: string, path: string): boolean {
 }
 
 /** @returns the real path, where the missing tail is kept as spelt behind the deepest ancestor that exists; null on link cycles and on folders that can't be searched. */
-function realOrMissing(path: string): string | null {
+export function realOrMissing(path: string): string | null {
   let rest: string[] = [];
   let current = path;
   for (let hops = 0; hops < MAX_HOPS; ) {

@@ -11,15 +11,16 @@ export interface Fitted {
 const MAX_NAMES = 20;
 
 /**
- * Renders a boot context so that it fits. Evidence has to go first, the longest text before the others, then advice; rules never do.
- * Nothing is cut within a text, and the context says what is missing.
+ * Renders a boot context so that it fits. Of each rank the longest text has to go before the others. Nothing is cut within a text, and the context
+ * says what is missing.
  * @param fits whether a whole text is short enough for the host.
- * @returns null where not even the rules fit.
+ * @param mayGo ranks that may be left out, the first before the next: a launcher keeps all rules or does not start, a hook can only say what is missing.
+ * @returns null where what must stay does not fit.
  */
-export function fitBoot(boot: BootContext, fits: (text: string) => boolean): Fitted | null {
+export function fitBoot(boot: BootContext, fits: (text: string) => boolean, mayGo: readonly BootRank[]): Fitted | null {
   const whole = renderBoot(boot, 'markdown');
   if (fits(whole)) return { text: whole, leftOut: [] };
-  const order = (['reference', 'advisory'] as const).flatMap((rank) =>
+  const order = mayGo.flatMap((rank) =>
     [...artifactsOf(boot, rank)].sort((a, b) => b.content.length - a.content.length),
   );
   // Halving: how many of them have to go, at least.
@@ -45,7 +46,9 @@ function without(boot: BootContext, gone: ReadonlySet<BootArtifact>): Fitted {
   const leftOut = [...gone].map(({ path, line }) => (line === null ? path : `${path}:${line}`)).sort();
   const more = leftOut.length - MAX_NAMES;
   const names = `${leftOut.slice(0, MAX_NAMES).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
-  const note = `Left out, because this host takes no more: ${names}. None of it is a rule. To read it: writ load`;
+  const rules = artifactsOf(boot, 'binding').filter((one) => gone.has(one)).length;
+  const said = rules === 0 ? 'None of it is a rule.' : `${rules} of it are rules that bind: read them before you act.`;
+  const note = `Left out, because this host takes no more: ${names}. ${said} To read it: writ load`;
   return { text: `${renderBoot({ ...boot, sections }, 'markdown')}\n${note}\n`, leftOut };
 }
 
