@@ -57,6 +57,10 @@ async function report(error: unknown): Promise<Exit> {
     await tell(`writ: ${message}`);
     return EXIT.usage;
   }
+  if ((error as NodeJS.ErrnoException)?.syscall === 'uv_cwd') {
+    await tell('writ: the current folder is gone: cd to one that is there');
+    return EXIT.unchecked;
+  }
   if (error instanceof SigningRefused) {
     await tell(`writ: nothing was signed: ${REFUSALS[error.refused]}`);
     return EXIT.usage;

@@ -413,6 +413,12 @@ describe('exec refuses', () => {
     expect(execIn(space, 'claude-code', { env: { TMPDIR: odd } }).exit).toBe(0);
   });
 
+  it('a folder that is gone, and says so', () => {
+    const ran = plain().shell('mkdir gone; cd gone; rmdir ../gone; eval $WRIT exec --host generic -- true');
+    expect(ran.exit).toBe(4);
+    expect(ran.stderr).toContain('the current folder is gone');
+  });
+
   it('a program that cannot be run', () => {
     const space = plain();
     space.put('tool', '#!/bin/sh\n');
