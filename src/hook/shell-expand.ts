@@ -72,7 +72,7 @@ function valuesOf(piece: Piece, isFirst: boolean, state: ShellState): readonly s
 }
 
 function parameter(text: string, state: ShellState): readonly string[] {
-  const found = /^([A-Za-z_][A-Za-z0-9_]*)(?::?([-=+?])(.*))?$/s.exec(text);
+  const found = /^([A-Za-z_][A-Za-z0-9_]*|[0-9@*])(?::?([-=+?])(.*))?$/s.exec(text);
   if (found === null) return [''];
   const [, name = '', op, other = ''] = found;
   const set = state.set.get(name) ?? (name === 'PWD' ? state.cwds.slice(0, 1) : null);

@@ -39,7 +39,7 @@ const WRAPPERS: Readonly<Record<string, string>> = {
   unbuffer: '',
   busybox: '',
 };
-const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash', 'fish']);
+const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'ash', 'fish', 'su', 'script']);
 const TO_LAST = new Set([
   'cp',
   'mv',
@@ -66,7 +66,7 @@ const OUTPUT: Readonly<Record<string, RegExp>> = {
   gpg: /^(?:-o|--output)$/,
   openssl: /^-out$/,
 };
-const INLINE = /^(?:python[\d.]*|node|nodejs|perl|ruby|php|deno|bun|pwsh|powershell|osascript|lua|tclsh|awk|gawk)$/;
+const INLINE = /^(?:python[\d.]*|node|nodejs|perl|ruby|php|deno|bun|pwsh|powershell|osascript|lua|tclsh)$/;
 const WRITES_IN_CODE =
   /write|unlink|rename|remove|copy|move|truncate|append|\bopen\s*\(?[^)\n]*['"][+rb]*[wax>]|file_put|symlink|Set-Content|Out-File|print[^|\n]*>/i;
 
@@ -146,14 +146,21 @@ function runWords(
   const rest = words.slice(1);
   if (Object.hasOwn(WRAPPERS, name)) {
     const inner = unwrapped(name, rest);
-    return runWords(name === 'xargs' ? [...inner, ...piped] : inner, command, state, piped);
+    return runWords(
+      name === 'xargs' ? xargs(inner, [...piped, ...command.input.split(/\s+/)]) : inner,
+      command,
+      state,
+      piped,
+    );
   }
   if (name === 'for' || name === 'select') {
     if (rest[1] === 'in') state.set.set(rest[0] ?? '', rest.slice(2, 4_098));
   } else if (/^(?:export|declare|local|readonly|typeset)$/.test(name)) {
     const settings = rest.filter((one) => one.includes('='));
     if (settings.length > 0) runWords(settings, { after: ';', input: '' }, state, []);
-  } else if (name === 'cd' || name === 'pushd') change(rest, command.after, state);
+  } else if (name === 'set' && rest[0] === '--') setWords(rest, state);
+  else if (name === 'read') for (const one of operands(rest)) state.set.set(one, [command.input.trim(), ...piped]);
+  else if (name === 'cd' || name === 'pushd') change(rest, command.after, state);
   else if (name === 'echo' || name === 'printf')
     return rest.filter((one) => !/^-[neE]+$/.test(one)).flatMap((one) => one.split(/\\n|\s+/));
   else runProgram(name, rest, command.input === '' ? piped.join(' ') : command.input, state);
@@ -165,9 +172,14 @@ function runProgram(name: string, rest: readonly string[], input: string, state:
   const plain = operands(rest);
   if (SHELLS.has(name)) {
     const flag = rest.findIndex((one) => /^-[a-z]*c$/.test(one));
-    if (flag >= 0) inner(rest.slice(flag + 1).find((one) => !one.startsWith('-')) ?? '');
-    else if (plain.length === 0 || plain[0] === '-') inner(input);
+    if (flag >= 0) {
+      const [code = '', ...words] = rest.slice(flag + 1).filter((one) => !one.startsWith('-'));
+      setWords(words, state);
+      inner(code);
+    } else if (plain.length === 0 || plain[0] === '-') inner(input);
   } else if (name === 'eval') inner(rest.join(' '));
+  else if (name === 'trap') inner(plain[0] ?? '');
+  else if (name === 'source' || name === '.') inner(`${rest.join(' ')}\n${input}`);
   else if (name === 'apply_patch' || name === 'applypatch')
     for (const path of patchPaths(`${rest.join('\n')}\n${input}`)) touch(path, state);
   else if (TO_LAST.has(name)) copies(name, rest, state);
@@ -187,7 +199,8 @@ function runProgram(name: string, rest: readonly string[], input: string, state:
     if (name === 'perl' || name === 'ruby' || name === 'yq')
       inPlace(rest, /^(?:-[a-hj-zA-HJ-Z0-9]*i.*|--in-?place)$/, /^-[a-zA-Z0-9]*[eE]$/, state);
     if (/awk$/.test(name) && rest.includes('inplace')) for (const one of plain) touch(one, state);
-    if (INLINE.test(name)) codeWrites(rest, input, state);
+    if (/awk$/.test(name)) codeWrites(['-e', ...plain.slice(0, 1)], '', state);
+    else if (INLINE.test(name)) codeWrites(rest, input, state);
     const output = Object.hasOwn(OUTPUT, name) ? OUTPUT[name] : undefined;
     if (output === undefined) return;
     for (const [index, one] of rest.entries()) {
@@ -286,6 +299,20 @@ function codeWrites(rest: readonly string[], input: string, state: Running): voi
   if (code === '' || !WRITES_IN_CODE.test(code)) return;
   for (const [, quote, text = ''] of code.matchAll(/(["'`])([^"'`\n]{1,512})\1/g))
     if (quote !== undefined) touch(text, state);
+}
+
+/** `$0`, `$1`, ... of what runs next. */
+function setWords(words: readonly string[], { set }: Running): void {
+  for (const [index, one] of words.slice(0, 64).entries()) set.set(`${index}`, [one]);
+  for (const name of ['@', '*']) set.set(name, words);
+}
+
+/** What comes in stands at the end, and wherever the words say `{}`. */
+function xargs(words: readonly string[], coming: readonly string[]): readonly string[] {
+  return [
+    ...words.flatMap((one) => (one.includes('{}') ? coming.map((word) => one.replaceAll('{}', word)) : [one])),
+    ...coming,
+  ];
 }
 
 function change(rest: readonly string[], after: string, state: Running): void {
