@@ -30,7 +30,10 @@ describe('several writers at once', () => {
   it('leaves one whole artifact with a proof of its own', async () => {
     const exits = await Promise.all(
       Array.from({ length: MANY }, (_, n) =>
-        start(['write', 'prompts/one.md', '--class', 'guidance'], `version ${n}\n`.repeat(200)),
+        start(
+          ['write', 'prompts/one.md', '--class', 'guidance'],
+          Array.from({ length: 200 }, (_line, at) => `version ${n}, line ${at}\n`).join(''),
+        ),
       ),
     );
     expect(exits).toEqual(Array(MANY).fill(0));
