@@ -255,7 +255,6 @@ describe('a path by any other name', () => {
       file_path: `${space.root}/.claude/commands/\u001b[2J'; rm -rf ~ #\u202e.md`,
     });
     expect(reasonIn(answer)).toContain("writ write '.claude/commands/\\u{1b}[2J'\\''; rm -rf ~ #\\u{202e}.md'");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not come out.
     expect(stderr).not.toMatch(/[\u001b\u202e]/);
   });
 });
@@ -394,7 +393,6 @@ describe('subagents', () => {
       agent_type: 'y'.repeat(9_000),
     });
     const { stdout } = space.run(['log', '--limit', '1']);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not come out.
     expect(stdout).not.toMatch(/\u001b/);
     expect(stdout.length).toBeLessThan(600);
   });
