@@ -77,7 +77,9 @@ describe('a command line that writes CLAUDE.md', () => {
     'F=CLAUDE.md; echo x > $F',
     'F=CLAUDE; echo x > "$F.md"',
     'echo x > $TARGET',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell's.
     'echo x > ${TARGET}',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell's.
     'echo x > ${UNSET:-CLAUDE.md}',
     'for f in a.md CLAUDE.md; do echo x > $f; done',
     'tee {notes,CLAUDE}.md',
