@@ -1,7 +1,10 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Most tests wait for a command they started.
+    maxWorkers: Math.max(2, availableParallelism()),
     projects: [
       { test: { name: 'layers', include: ['test/layers.test.ts'] } },
       {
