@@ -272,7 +272,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'hook host',
     summary: 'answer one event of a host, given on stdin; for hosts to call',
-    usage: 'writ hook host NAME EVENT [--governed] [--deadline 10s] [--observe]',
+    usage: 'writ hook host NAME EVENT [--governed] [--deadline 10s] [--observe] [--judge]',
     example: 'writ hook host claude-code PreToolUse < event.json',
     options: { governed: bool, deadline: str, observe: bool, judge: bool },
     positionals: { min: 2, max: 2 },
