@@ -101,7 +101,8 @@ describe('every command, called wrongly', () => {
     const ws = given();
     const ran = ws.as('f13', [...words(command), ...filler(command), `--${option}`, WRONG[option] ?? '']);
     expect(ran.exit, ran.stdout + ran.stderr).not.toBe(0);
-    expect([1, 3, 4], ran.stderr).toContain(ran.exit);
+    // Whatever keeps a host's hook from judging is a deny: hosts read 2 as one.
+    expect(command.name === 'hook host' ? [2] : [1, 3, 4], ran.stderr).toContain(ran.exit);
     expect(ran.stderr.trim().length).toBeGreaterThan(20);
     expect(ran.stderr).not.toMatch(/internal error|\n {4}at /);
   });
