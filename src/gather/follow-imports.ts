@@ -1,18 +1,14 @@
-import { type ImportSyntax, importsOf, mentionsOf } from '../discover/imports.ts';
+import type { ImportSyntax } from '../discover/imports.ts';
 import { configForm } from '../discover/named-paths.ts';
 import { nestedFolderOf } from '../discover/nested.ts';
 import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Candidate } from '../model/source.ts';
 import type { ImportFact, Parsed } from '../model/stages.ts';
+import { syntaxOf, targetsIn } from './import-targets.ts';
 import { type Found, locate, type Places } from './locate.ts';
 
 /** Most files one file may pull in by `@import` that nothing else did: each has its own, so that no file can spend another's (hard rule 10). */
 const MAX_IMPORTED = 1_000;
-/** The hops a host follows tell its syntax: Gemini five, Cursor one (facts 1.3, 1.4). */
-const SYNTAX_OF_HOPS: ReadonlyMap<number, ImportSyntax> = new Map([
-  [5, 'gemini'],
-  [1, 'cursor'],
-]);
 /** `@`, in any text. */
 const AT = 0x40;
 
@@ -36,7 +32,9 @@ export async function followImports(following: Following): Promise<ReadonlyMap<s
     const key = `${syntax} ${importer.candidate.path}`;
     const known = direct.get(key);
     if (known) return known;
-    const found = hasImports(importer) ? targetsIn(importer, syntax, following) : [];
+    const found = hasImports(importer)
+      ? targetsIn(importer, syntax, (from, target, isSpelled) => locate(from, target, following, isSpelled))
+      : [];
     direct.set(key, found);
     return found;
   };
@@ -45,7 +43,7 @@ export async function followImports(following: Following): Promise<ReadonlyMap<s
   for (const importer of importers) {
     const { importHops: hops, outside, path } = importer.candidate;
     if (hops === 0 || outside || !hasImports(importer)) continue;
-    const syntax = SYNTAX_OF_HOPS.get(hops) ?? 'claude';
+    const syntax = syntaxOf(hops);
     const reached = await reach(importer, hops, (from) => findOf(from, syntax), following);
     if (reached.length > 0) facts.set(path, reached);
   }
@@ -102,26 +100,6 @@ async function reach(
     level = next;
   }
   return [...reached.values()];
-}
-
-function targetsIn(importer: Parsed, syntax: ImportSyntax, following: Following): readonly Found[] {
-  const text = importer.text?.read() ?? '';
-  const from = importer.aliasOf ?? importer.candidate.path;
-  const find = (target: string, isSpelled: boolean): ReturnType<typeof locate> => {
-    const near = locate(from, target, following, isSpelled);
-    // Cursor means a file of the workspace; beside the rule it is looked for all the same.
-    const far = syntax === 'cursor' ? locate('', target, following, isSpelled) : [];
-    const there = [...near, ...far].filter((one) => one.state !== 'missing');
-    return there.length > 0 ? there : far.length > 0 ? far : near;
-  };
-  const spelled = importsOf(text, syntax).flatMap((one) =>
-    find(one.target, true).map((at) => ({ ...at, line: one.line, column: one.column })),
-  );
-  // A word behind an @ is an import only where a file of that name lies there; then the host opens it.
-  const mentioned = mentionsOf(text, syntax).flatMap((one) =>
-    find(one.target, false).map((at) => ({ ...at, line: one.line, column: one.column })),
-  );
-  return [...spelled, ...mentioned];
 }
 
 function factOf(found: Found, place: Found, target: Parsed | undefined): ImportFact {

@@ -1,8 +1,6 @@
-import { type ImportSyntax, importsOf, mentionsOf, resolveImport } from '../discover/imports.ts';
+import { type ImportSyntax, resolveImport } from '../discover/imports.ts';
 import type { ImportFact, Parsed } from '../model/stages.ts';
-
-/** Hops Gemini follows; its syntax is told by them (facts 1.3). */
-const GEMINI_HOPS = 5;
+import { syntaxOf, targetsIn } from './import-targets.ts';
 
 /**
  * What each text imports, where nothing but the given texts can be looked at: an import that leads to none of them is missing, so that it caps the
@@ -26,7 +24,7 @@ function reach(importer: Parsed, byPath: ReadonlyMap<string, Parsed>): readonly 
   for (let hop = 0; hop < importHops && level.length > 0; hop += 1) {
     const next: { readonly from: Parsed; readonly at: ImportFact | null }[] = [];
     for (const { from, at } of level) {
-      for (const found of targets(from, importHops === GEMINI_HOPS ? 'gemini' : 'claude', byPath)) {
+      for (const found of targets(from, syntaxOf(importHops), byPath)) {
         if (reached.has(found.path) || found.path === path) continue;
         const fact = at === null ? found : { ...found, line: at.line, column: at.column };
         reached.set(found.path, fact);
@@ -40,16 +38,13 @@ function reach(importer: Parsed, byPath: ReadonlyMap<string, Parsed>): readonly 
 }
 
 function targets(from: Parsed, syntax: ImportSyntax, byPath: ReadonlyMap<string, Parsed>): readonly ImportFact[] {
-  const text = from.text?.read() ?? '';
-  if (!text.includes('@')) return [];
-  const spelt = importsOf(text, syntax).map((one) => ({ ...one, spelt: true }));
-  const mentioned = mentionsOf(text, syntax).map((one) => ({ ...one, spelt: false }));
-  return [...spelt, ...mentioned].flatMap(({ target, line, column, spelt: isSpelt }): readonly ImportFact[] => {
-    const resolved = resolveImport(from.candidate.path, target);
+  if (from.text?.read().includes('@') !== true) return [];
+  return targetsIn(from, syntax, (importer, target, isSpelled): readonly Omit<ImportFact, 'line' | 'column'>[] => {
+    const resolved = resolveImport(importer, target);
     const place = 'path' in resolved ? resolved.path : resolved.outside;
     const there = 'path' in resolved ? byPath.get(resolved.path) : undefined;
-    if (there?.sha256) return [{ path: place, line, column, state: 'judged', sha256: there.sha256 }];
+    if (there?.sha256) return [{ path: place, state: 'judged', sha256: there.sha256 }];
     // An absolute path is as often an alias in prose; a word behind an @ is an import only where a file of that name is.
-    return isSpelt && !place.startsWith('/') ? [{ path: place, line, column, state: 'missing', sha256: null }] : [];
+    return isSpelled && !place.startsWith('/') ? [{ path: place, state: 'missing', sha256: null }] : [];
   });
 }

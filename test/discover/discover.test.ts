@@ -339,15 +339,15 @@ describe('discoverOutside', () => {
       'home/.claude/rules/a/b.md',
       'home/.codex/AGENTS.md',
       'home/.gemini/GEMINI.md',
-      'home/work/CLAUDE.md',
-      'home/work/app/CLAUDE.md',
-      'home/work/AGENTS.md',
+      'home/team/CLAUDE.md',
+      'home/team/app/CLAUDE.md',
+      'home/team/AGENTS.md',
       'home/.claude/settings.json',
       'home/.claude/skills/s/SKILL.md',
       'home/.claude/skills/s/run.sh',
       'home/README.md',
     ]);
-    const start = join(top, 'home/work/app');
+    const start = join(top, 'home/team/app');
     const memory = `.claude/projects/${start.replace(/[^A-Za-z0-9]/g, '-')}/memory`;
     mkdirSync(join(top, 'home', memory), { recursive: true });
     writeFileSync(join(top, 'home', memory, 'MEMORY.md'), 'x');
@@ -370,8 +370,8 @@ describe('discoverOutside', () => {
         '.claude/skills/s/SKILL.md',
         '.codex/AGENTS.md',
         '.gemini/GEMINI.md',
-        'work/AGENTS.md',
-        'work/CLAUDE.md',
+        'team/AGENTS.md',
+        'team/CLAUDE.md',
       ].sort(),
     );
     expect(all.every((one) => one.outside && one.nested === null)).toBe(true);
