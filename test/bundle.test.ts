@@ -23,7 +23,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 /** Parts that a check of a governed workspace runs, and so has compiled code for. */
-const WARMED = ['main', 'yaml', 'kysely', 'zod'];
+const WARMED = ['daily', 'main', 'yaml', 'kysely', 'zod'];
 /** What may lie in the package besides the build and the defaults; npm adds the first three by itself. */
 const BESIDE = ['LICENSE', 'README.md', 'package.json', '.pre-commit-hooks.yaml'];
 
@@ -72,7 +72,7 @@ describe('the package', () => {
     const [packed] = JSON.parse(done.stdout) as readonly { readonly files: readonly { readonly path: string }[] }[];
     const paths = packed?.files.map((file) => file.path) ?? [];
     expect(paths).toContain('dist/writ.cjs');
-    expect(paths).toContain('dist/main.part.cjs');
+    for (const file of ['daily.part.cjs', 'main.part.cjs', 'rules.data']) expect(paths).toContain(`dist/${file}`);
     expect(paths.some((path) => path.startsWith('policies/defaults/hosts/'))).toBe(true);
     const other = paths.filter((path) => !path.startsWith('dist/') && !path.startsWith('policies/defaults/'));
     expect(other.filter((path) => !BESIDE.includes(path))).toEqual([]);
@@ -85,6 +85,7 @@ describe('the package', () => {
       built.filter(
         (path) =>
           !library.includes(path) &&
+          path !== 'dist/rules.data' &&
           !/^dist\/[a-z-]+\.(?:part\.cjs|[0-9a-f]{12}\.v[0-9.]+-[a-z0-9]+\.cache)$/.test(path),
       ),
     ).toEqual([]);

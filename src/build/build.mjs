@@ -1,7 +1,7 @@
-// Builds the command: data files into modules, then a small loader, one part for writ's own code and one for each large package.
+// Builds the command: data files into modules, then a small loader, two parts for writ's own code and one for each large package.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -26,6 +26,9 @@ const APART = {
   'proper-lockfile': "module.exports = require('proper-lockfile');",
 };
 
+/** What runs before every boot and every commit, by its first word, has a part of its own: what the other commands need would cost it time. */
+const DAILY = { check: ['check.ts'], load: ['load.ts'], hook: ['hook.ts', 'hook-host.ts'] };
+
 /** Modules of writ's own that only some calls need, one part for all of them. They are handed what they need of the rest. */
 const LATE = {
   ci: ['src/report/sarif.ts', 'src/report/annotations.ts', 'src/report/metrics.ts'],
@@ -48,6 +51,37 @@ const apart = {
   },
 };
 
+/** The loader never hands the daily part a command of another first word. */
+const dailyOnly = {
+  name: 'daily only',
+  setup({ onResolve, onLoad }) {
+    const daily = Object.values(DAILY).flat();
+    onResolve({ filter: /^\.\// }, ({ path, importer, kind }) =>
+      kind === 'dynamic-import' && importer.endsWith('/src/cli/commands.ts') && !daily.includes(path.slice(2))
+        ? { path, namespace: 'elsewhere' }
+        : null,
+    );
+    onLoad({ filter: /./, namespace: 'elsewhere' }, () => ({
+      contents: "throw new Error('this command is in the other part');",
+    }));
+  },
+};
+
+/** What the rules find lies in a file of its own: of most rules a run needs nothing, of the others only their lines are read. */
+const ruleFile = {
+  name: 'rule file',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]generated[\\/]rule-data\.ts$/ }, ({ path }) => {
+      const data = [...readFileSync(path, 'utf8').matchAll(/^ {2}(".*"),$/gm)].map(([, entry]) => JSON.parse(entry));
+      const ends = data.map((_, at) => data.slice(0, at + 1).join('').length);
+      writeFileSync(join(staging, 'rules.data'), data.join(''), 'ascii');
+      const contents = `const ends = ${JSON.stringify(ends)};
+        export const ruleData = (at) => require('data:rules')(at === 0 ? 0 : ends[at - 1], ends[at]);`;
+      return { contents };
+    });
+  },
+};
+
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -61,19 +95,21 @@ const common = {
   supported: { 'dynamic-import': false },
   banner: { js: '(function(exports,require,module){' },
   footer: { js: '})' },
-  external: ['libsql', '@libsql/*', 'fsevents'],
+  external: ['libsql', '@libsql/*', 'fsevents', 'part:*', 'data:*'],
   logLevel: 'warning',
 };
 
 rmSync(staging, { recursive: true, force: true });
 mkdirSync(staging, { recursive: true });
 try {
-  await build({
-    ...common,
-    entryPoints: ['src/cli/main.ts'],
-    outfile: join(staging, 'main.part.cjs'),
-    plugins: [apart],
-  });
+  for (const [part, plugins] of Object.entries({ main: [apart, ruleFile], daily: [dailyOnly, apart, ruleFile] })) {
+    await build({
+      ...common,
+      entryPoints: ['src/cli/main.ts'],
+      outfile: join(staging, `${part}.part.cjs`),
+      plugins,
+    });
+  }
   for (const [name, contents] of Object.entries(APART)) {
     await build({
       ...common,
@@ -84,13 +120,21 @@ try {
   for (const [name, files] of Object.entries(LATE)) {
     await build({
       ...common,
-      stdin: { contents: files.map((file) => `export * from './${file}';`).join('\n'), resolveDir: root },
+      stdin: {
+        contents: [files]
+          .flat()
+          .map((file) => `export * from './${file}';`)
+          .join('\n'),
+        resolveDir: root,
+      },
       outfile: join(staging, `${name}.part.cjs`),
     });
   }
   await buildLibrary(staging);
   const ids = Object.fromEntries(
-    ['main', ...Object.keys(APART).map(partOf), ...Object.keys(LATE)].map((name) => [name, idOf(`${name}.part.cjs`)]),
+    readdirSync(staging)
+      .filter((file) => file.endsWith('.part.cjs'))
+      .map((file) => [file.slice(0, -'.part.cjs'.length), idOf(file)]),
   );
   await build({
     ...common,
@@ -98,7 +142,7 @@ try {
     banner: { js: '#!/usr/bin/env node' },
     footer: {},
     external: [],
-    define: { PART_IDS: JSON.stringify(ids) },
+    define: { PART_IDS: JSON.stringify(ids), DAILY: JSON.stringify(Object.keys(DAILY)) },
     entryPoints: ['src/build/loader.cjs'],
     outfile: join(staging, 'writ.cjs'),
   });

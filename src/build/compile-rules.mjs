@@ -1,5 +1,5 @@
-// Compiles the rule files into one module, so that no YAML is read at run time. A broken rule stops the build and names its file and line.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// Compiles the rule files into modules, so that no YAML is read at run time. A broken rule stops the build and names its file and line.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
@@ -7,19 +7,22 @@ import { LineCounter, parseDocument } from 'yaml';
 
 const RULES = 'policies/defaults/rules';
 
-/** Reads every rule file under `root`, checks it strictly and writes the module `out` (default src/generated/rules.ts). Returns the rule files read. */
-export async function compileRules({ root, out = join(root, 'src/generated/rules.ts') }) {
-  const { toRule, buildTree, packTree } = await loadScan(root);
+/**
+ * Reads every rule file under `root`, checks it strictly and writes two modules into the folder `out` (default src/generated): rules.ts, what every scan
+ * needs, and rule-data.ts, what a text needs in which a literal of a rule stands. Returns the rule files read.
+ */
+export async function compileRules({ root, out = join(root, 'src/generated') }) {
+  const { toRule, buildTree, packTree, packRule } = await loadScan(root);
   const folder = join(root, RULES);
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.yaml'))
     .sort();
   if (files.length === 0) throw new Error(`${RULES}: no rule files`);
   const read = files.map((name) => readRule(join(folder, name), `${RULES}/${name}`, toRule));
-  mkdirSync(join(out, '..'), { recursive: true });
+  mkdirSync(out, { recursive: true });
   const rules = read.map((file) => file.rule);
-  const text = render(rules, packTree(buildTree(rules)));
-  if (existingText(out) !== text) writeFileSync(out, text);
+  put(join(out, 'rules.ts'), renderRules(rules, packTree(buildTree(rules))));
+  put(join(out, 'rule-data.ts'), renderData(rules.map(packRule)));
   return read;
 }
 
@@ -51,7 +54,7 @@ export function readRule(path, name, toRule) {
 export async function loadScan(root) {
   const built = buildSync({
     stdin: {
-      contents: "export * from './to-rule.ts'; export * from './literal-tree.ts';",
+      contents: "export * from './to-rule.ts'; export * from './literal-tree.ts'; export * from './packed-rule.ts';",
       resolveDir: join(root, 'src/scan'),
     },
     bundle: true,
@@ -69,38 +72,22 @@ function lineOf(document, key, lines) {
   return lines.linePos(offset).line;
 }
 
-function existingText(path) {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
+function put(path, text) {
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }
 
-function render(rules, tree) {
-  const rows = rules.map((rule) => {
-    const fields = Object.entries(rule).map(([key, value]) => {
-      if (key === 'patterns')
-        return `    get patterns() { return once(this, 'patterns', [${value.map(renderSteps).join(', ')}]); },`;
-      if (key === 'literals') return `    get literals() { return once(this, 'literals', ${ascii(value)}); },`;
-      return `    ${key}: ${ascii(value)},`;
-    });
-    return `  {\n${fields.join('\n')}\n  },`;
-  });
+const HEAD = '// Written by src/build/compile-rules.mjs from policies/defaults/rules; edit those files.';
+
+function renderRules(rules, tree) {
+  const heads = rules.map(({ patterns: _, literals: __, ...head }) => `  ${ascii(head)},`);
   return [
-    '// Written by src/build/compile-rules.mjs from policies/defaults/rules; edit those files.',
+    HEAD,
     "import type { PackedTree } from '../scan/literal-tree.ts';",
-    "import type { Rule } from '../scan/rule.ts';",
+    "import type { RuleHead } from '../scan/rule.ts';",
     '',
-    '// Most rules meet no text in a run: their expressions are made when one does.',
-    "function once<K extends 'patterns' | 'literals'>(rule: Rule, key: K, value: Rule[K]): Rule[K] {",
-    '  Object.defineProperty(rule, key, { value, enumerable: true });',
-    '  return value;',
-    '}',
-    '',
-    '/** The rules that ship with writ, in the order of their ids. */',
-    'export const DEFAULT_RULES: readonly Rule[] = [',
-    ...rows,
+    '/** The rules that ship with writ, in the order of their ids, without what they find. */',
+    'export const RULE_HEADS: readonly RuleHead[] = [',
+    ...heads,
     '];',
     '',
     '/** The tree of their literals. */',
@@ -109,8 +96,20 @@ function render(rules, tree) {
   ].join('\n');
 }
 
-function renderSteps(steps) {
-  return `[${steps.map(({ pattern, within, lines }) => `{ pattern: ${pattern}, within: ${within}, lines: ${lines} }`).join(', ')}]`;
+function renderData(rules) {
+  return [
+    HEAD,
+    '/** What the rule at each place of RULE_HEADS finds (src/scan/packed-rule.ts), ASCII. */',
+    'export const RULE_DATA: readonly string[] = [',
+    ...rules.map((rule) => `  ${JSON.stringify(ascii(rule))},`),
+    '];',
+    '',
+    '/** @returns the entry of RULE_DATA at a place; the command reads it from a file. */',
+    'export function ruleData(at: number): string {',
+    "  return RULE_DATA[at] ?? '';",
+    '}',
+    '',
+  ].join('\n');
 }
 
 function ascii(value) {

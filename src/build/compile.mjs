@@ -10,5 +10,5 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const out = join(root, 'src', 'generated');
 mkdirSync(out, { recursive: true });
 await compileHosts({ root, out: join(out, 'hosts.ts') });
-await compileRules({ root, out: join(out, 'rules.ts') });
+await compileRules({ root, out });
 compileTemplate({ root, out: join(out, 'template.ts') });

@@ -407,13 +407,13 @@ ${sections.join('\n\n')}
 
 // Both leave a module alone that is as it should be, so this may run beside tests that read it.
 await compileHosts({ root, out: join(root, 'src', 'generated', 'hosts.ts') });
-const ruleFiles = await compileRules({ root, out: join(root, 'src', 'generated', 'rules.ts') });
+const ruleFiles = await compileRules({ root, out: join(root, 'src', 'generated') });
 const [commands, common, codes, rules, hosts, launches] = await Promise.all(
   [
     'cli/commands.ts',
     'cli/arguments.ts',
     'model/codes.ts',
-    'generated/rules.ts',
+    'scan/default-rules.ts',
     'generated/hosts.ts',
     'generated/launch.ts',
   ].map((file) => load(`src/${file}`)),

@@ -1,7 +1,7 @@
 // The command's first file: runs the parts beside it as V8 scripts, with the code V8 compiled at build time where it fits.
 'use strict';
 const { createHash } = require('node:crypto');
-const { readFileSync } = require('node:fs');
+const { closeSync, openSync, readFileSync, readSync } = require('node:fs');
 const { join } = require('node:path');
 const { Script } = require('node:vm');
 
@@ -24,7 +24,19 @@ function load(name) {
 }
 
 function requirePart(name) {
+  if (name.startsWith('data:')) return (start, end) => readSlice(`${name.slice(5)}.data`, start, end);
   return name.startsWith('part:') ? load(name.slice(5)) : require(name);
+}
+
+/** @returns the characters of a data file from one offset to another; fewer where it was cut short, which their reader finds. */
+function readSlice(name, start, end) {
+  const bytes = Buffer.alloc(end - start);
+  const fd = openSync(join(__dirname, name), 'r');
+  try {
+    return bytes.latin1Slice(0, readSync(fd, bytes, 0, bytes.length, start));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /**
@@ -50,5 +62,5 @@ function digestOf(data) {
   return createHash('sha256').update(data).digest();
 }
 
-if (require.main === module) load('main');
+if (require.main === module) load(DAILY.includes(process.argv[2]) ? 'daily' : 'main');
 else module.exports = { load, parts, cacheFile, digestOf };

@@ -1,14 +1,14 @@
 // Keeps what V8 compiled while it judged a small governed workspace, so that the command starts without compiling it again.
-// Call: warm.mjs FOLDER, the folder of a finished build. Runs in a process of its own: the command may run once in one.
+// Call: warm.mjs FOLDER, the folder of a finished build. The command may run once in a process, so each part with commands has one of its own.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const folder = resolve(process.argv[2] ?? 'dist');
-const command = join(folder, 'writ.cjs');
-const base = mkdtempSync(join(realpathSync(tmpdir()), 'writ-build-'));
+const [folder = 'dist', part, base = mkdtempSync(join(realpathSync(tmpdir()), 'writ-build-'))] = process.argv.slice(2);
+const command = join(resolve(folder), 'writ.cjs');
 const root = join(base, 'workspace');
 for (const name of Object.keys(process.env)) if (/^(?:WRIT_|XDG_|NODE_)/.test(name)) delete process.env[name];
 process.env.HOME = join(base, 'home');
@@ -39,18 +39,32 @@ function prepare() {
   run(['load', '--format', 'none'], '');
 }
 
-process.once('exit', () => {
-  rmSync(base, { recursive: true, force: true });
-});
-prepare();
-
-const { load, parts, cacheFile, digestOf } = createRequire(import.meta.url)(command);
-process.once('exit', () => {
-  for (const [name, { script }] of parts) {
-    const data = script.createCachedData();
-    writeFileSync(cacheFile(name), Buffer.concat([digestOf(data), data]));
+function prepareAndWarm() {
+  try {
+    prepare();
+    for (const each of ['daily', 'main']) {
+      const done = spawnSync(process.execPath, [fileURLToPath(import.meta.url), folder, each, base], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      if (done.status !== 0) throw new Error(`the part ${each} did not run`);
+    }
+  } finally {
+    rmSync(base, { recursive: true, force: true });
   }
-});
-process.chdir(root);
-process.argv = [process.execPath, command, 'check'];
-load('main');
+}
+
+function warm() {
+  const { load, parts, cacheFile, digestOf } = createRequire(import.meta.url)(command);
+  process.once('exit', () => {
+    for (const [name, { script }] of parts) {
+      const data = script.createCachedData();
+      writeFileSync(cacheFile(name), Buffer.concat([digestOf(data), data]));
+    }
+  });
+  process.chdir(root);
+  process.argv = [process.execPath, command, 'check'];
+  load(part);
+}
+
+if (part === undefined) prepareAndWarm();
+else warm();

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { exists } from '../files/read-once.ts';
 import { judge } from '../gate.ts';
-import { DEFAULT_RULES } from '../generated/rules.ts';
 import { CEILING } from '../model/artifact-class.ts';
 import { CODES, isCodeName } from '../model/codes.ts';
 import { escapePath, escapeText } from '../model/escaped.ts';
@@ -9,6 +8,7 @@ import { isoOf } from '../model/instant.ts';
 import type { Judged, Weighed } from '../model/stages.ts';
 import { exitOf, toVerdictsJson } from '../report/verdicts.ts';
 import { fill } from '../report/verdicts-text.ts';
+import { DEFAULT_RULES } from '../scan/default-rules.ts';
 import { suggestion } from './arguments.ts';
 import { type Call, EXIT, type Exit, oneOf, UsageError } from './command.ts';
 import { print } from './output.ts';

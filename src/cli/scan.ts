@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readOutside } from '../files/read-once.ts';
-import { DEFAULT_RULES } from '../generated/rules.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Severity } from '../model/finding.ts';
 import { wasRead } from '../model/source.ts';
 import { toText } from '../parse/decode.ts';
 import { DEFAULT_LIMITS } from '../policy/defaults.ts';
+import { DEFAULT_RULES } from '../scan/default-rules.ts';
 import { type ScanResult, scanText } from '../scan/scan.ts';
 import { toFindings } from '../scan/to-findings.ts';
 import { readStdin } from './ask.ts';

@@ -1,7 +1,7 @@
-import { DEFAULT_RULES } from '../generated/rules.ts';
 import { VERSION } from '../generated/template.ts';
 import { CODES, type CodeEntry, type CodeName, entryOf, SCAN_CODES } from '../model/codes.ts';
 import type { Finding, Severity } from '../model/finding.ts';
+import { DEFAULT_RULES } from '../scan/default-rules.ts';
 import { SET_REFUSALS } from './verdicts.ts';
 
 /** One kind of finding, as the formats for other programs describe it. */

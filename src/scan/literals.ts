@@ -1,4 +1,5 @@
-import { DEFAULT_LITERALS, DEFAULT_RULES } from '../generated/rules.ts';
+import { DEFAULT_LITERALS } from '../generated/rules.ts';
+import { DEFAULT_RULES } from './default-rules.ts';
 import { ENCODINGS, type Encoding } from './encodings.ts';
 import { buildTree, type LiteralTree, SHARED, sharedClass, unpackTree } from './literal-tree.ts';
 import { REACH, type Rule } from './rule.ts';
@@ -22,10 +23,8 @@ export interface LiteralIndex {
 
 const NO_SIGNS: ReadonlySet<Encoding> = new Set();
 const NO_UNITS = new Uint16Array(0);
-/** Nothing; the end of a literal; that its row is still to be made. */
-const PLAIN = 0;
-const ENDS = 1;
-const UNMADE = 2;
+/** Rows there is room for at first; most texts need fewer. */
+const FIRST_ROWS = 512;
 
 const indexes = new WeakMap<readonly Rule[], LiteralIndex>();
 
@@ -40,69 +39,96 @@ export function literalIndex(rules: readonly Rule[]): LiteralIndex {
   return made;
 }
 
-// A dense automaton over character classes: one table look-up a unit, whatever the text holds. Its states are numbered and its rows made as texts lead
-// there: most literals never begin in most texts, and what is used lies close together.
+// A dense automaton over character classes: one table look-up a unit, whatever the text holds. A state gets its row when a text first leads there, behind
+// the rows made before: most literals never begin in most texts, and what is used lies close together.
 interface Automaton {
   readonly tree: LiteralTree;
   readonly rules: number;
-  /** Rows are a power of two wide, so that a state finds its row by a shift. */
+  /** Rows are a power of two wide, so that a row is found by a shift. */
   readonly shift: number;
   readonly classes: Uint8Array;
-  readonly table: Uint16Array | Uint32Array;
-  /** For each state its place in the tree, the shorter state it falls back to, and the lists whose literals end there. */
-  readonly place: Uint16Array | Uint32Array;
-  readonly fallback: Uint16Array | Uint32Array;
+  /** Added to a state in the table that had no row when the entry was made: then the entry is a state and not a row. */
+  readonly unmade: number;
+  /** Row for row, where each class leads. */
+  table: Numbers;
+  /** The row of each state of the tree; 0, which is the row of the empty one, where it has none yet. */
+  readonly rowOf: Numbers;
+  /** The longest shorter state each state ends with. Known of a state once the one it goes on from has its row. */
+  readonly fallback: Numbers;
+  /** The state of each row. */
+  readonly stateOf: number[];
+  /** For each row the lists whose literals end there. */
   readonly found: (readonly number[] | null)[];
-  /** What a state has to tell besides where it leads: PLAIN, ENDS or UNMADE. */
-  readonly told: Uint8Array;
-  // Where the reading of one text stands.
+  /** For each row whether there are any. */
+  ends: Uint8Array;
+  // Where the reading of one text stands: the row.
   units: Uint16Array;
   length: number;
-  state: number;
+  row: number;
 }
 
+type Numbers = LiteralTree['next'];
+
 function toAutomaton(tree: LiteralTree, rules: number): Automaton {
-  const room = tree.leads.length;
+  const states = tree.leads.length;
   const shift = Math.ceil(Math.log2(tree.alphabet.length + 1 + (tree.others === '' ? 0 : SHARED)));
-  const Wide = room > 65_535 ? Uint32Array : Uint16Array;
+  const Wide = states > 32_767 ? Uint32Array : Uint16Array;
   const automaton: Automaton = {
     tree,
     rules,
     shift,
     classes: classesOf(tree),
-    table: new Wide(room << shift),
-    place: new Wide(room),
-    fallback: new Wide(room),
-    found: [null],
-    told: new Uint8Array(room).fill(UNMADE),
+    unmade: Wide === Uint16Array ? 2 ** 15 : 2 ** 31,
+    table: new Wide(FIRST_ROWS << shift),
+    rowOf: new Wide(states),
+    fallback: new Wide(states),
+    stateOf: [],
+    found: [],
+    ends: new Uint8Array(FIRST_ROWS),
     units: NO_UNITS,
     length: 0,
-    state: 0,
+    row: 0,
   };
   makeRow(automaton, 0);
   return automaton;
 }
 
-// A state is reached through the row that leads there, which says what it falls back to: a shorter state, so this ends.
-function makeRow(automaton: Automaton, state: number): void {
-  const { tree, shift, table, place, fallback, found, told } = automaton;
-  const row = state << shift;
-  if (state !== 0) {
-    const back = fallback[state] as number;
-    if (told[back] === UNMADE) makeRow(automaton, back);
-    table.copyWithin(row, back << shift, (back + 1) << shift);
-  }
-  const here = place[state] as number;
-  for (let child = (tree.next[here] as number) & 1 ? here + 1 : 0; child !== 0; ) {
-    const at = row + (tree.leads[child] as number);
+/** @returns the row of a state, made where it has none. What a state falls back to is shorter, so this ends. */
+function rowFor(automaton: Automaton, state: number): number {
+  const known = automaton.rowOf[state] as number;
+  return known !== 0 || state === 0 ? known : makeRow(automaton, state);
+}
+
+function makeRow(automaton: Automaton, state: number): number {
+  const { tree, shift, unmade, rowOf, stateOf, fallback, found } = automaton;
+  const back = state === 0 ? 0 : rowFor(automaton, fallback[state] as number);
+  const row = found.length;
+  if (row === automaton.ends.length) grow(automaton);
+  const { table, ends } = automaton;
+  rowOf[state] = row;
+  stateOf.push(state);
+  const start = row << shift;
+  if (state !== 0) table.copyWithin(start, back << shift, (back + 1) << shift);
+  for (let child = (tree.next[state] as number) & 1 ? state + 1 : 0; child !== 0; ) {
+    const at = start + (tree.leads[child] as number);
     const elsewhere = table[at] as number;
-    const made = found.push(withLists(endsAt(tree.ends, child), found[elsewhere])) - 1;
-    table[at] = made;
-    place[made] = child;
-    fallback[made] = elsewhere;
+    fallback[child] = elsewhere >= unmade ? elsewhere - unmade : (stateOf[elsewhere] as number);
+    table[at] = unmade + child;
     child = (tree.next[child] as number) >> 1;
   }
-  told[state] = found[state] === null ? PLAIN : ENDS;
+  const lists = withLists(endsAt(tree.ends, state), state === 0 ? null : found[back]);
+  found.push(lists);
+  ends[row] = lists === null ? 0 : 1;
+  return row;
+}
+
+function grow(automaton: Automaton): void {
+  const { table, ends } = automaton;
+  const Wide = table instanceof Uint16Array ? Uint16Array : Uint32Array;
+  automaton.table = new Wide(2 * table.length);
+  automaton.table.set(table);
+  automaton.ends = new Uint8Array(2 * ends.length);
+  automaton.ends.set(ends);
 }
 
 /** @returns the lists of which a literal ends at a place of the tree, by halving. */
@@ -126,7 +152,7 @@ function endsAt(ends: LiteralTree['ends'], place: number): readonly number[] | n
 function search(automaton: Automaton, text: string): Found {
   automaton.units = unitsOf(text);
   automaton.length = text.length;
-  automaton.state = 0;
+  automaton.row = 0;
   const met: Met = { windows: null, signs: null };
   for (let at = goOn(automaton, 0); at <= text.length; at = goOn(automaton, at)) note(automaton, at - 1, met);
   return { windows: met.windows, signs: met.signs ?? NO_SIGNS };
@@ -138,9 +164,7 @@ interface Met {
 }
 
 function note(automaton: Automaton, at: number, met: Met): void {
-  const { state } = automaton;
-  if (automaton.told[state] === UNMADE) makeRow(automaton, state);
-  const ends = automaton.found[state];
+  const ends = automaton.found[automaton.row];
   if (ends === null || ends === undefined) return;
   for (let i = 0; i < ends.length; i++) {
     const rule = ends[i] as number;
@@ -154,19 +178,21 @@ function note(automaton: Automaton, at: number, met: Met): void {
   }
 }
 
-/**
- * Reads on from `from` until a state has something to tell. @returns the offset behind the unit that led there, or one past the length at the end of the text.
- */
+/** Reads on from `from` until a literal ends. @returns the offset behind its last unit, or one past the length at the end of the text. */
 function goOn(automaton: Automaton, from: number): number {
-  const { table, shift, classes, told, units, length } = automaton;
-  let { state } = automaton;
-  let i = from;
-  while (i < length) {
-    state = table[(state << shift) | (classes[units[i] as number] as number)] as number;
-    i++;
-    if (told[state] !== PLAIN) {
-      automaton.state = state;
-      return i;
+  const { shift, classes, unmade, units, length } = automaton;
+  let { table, ends, row } = automaton;
+  for (let i = from; i < length; i++) {
+    const entry = (row << shift) | (classes[units[i] as number] as number);
+    row = table[entry] as number;
+    if (row >= unmade) {
+      row = rowFor(automaton, row - unmade);
+      ({ table, ends } = automaton);
+      table[entry] = row;
+    }
+    if (ends[row] !== 0) {
+      automaton.row = row;
+      return i + 1;
     }
   }
   return length + 1;

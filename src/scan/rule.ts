@@ -55,6 +55,9 @@ export interface Step {
   readonly lines: boolean;
 }
 
+/** A rule without what it finds. */
+export type RuleHead = Omit<Rule, 'literals' | 'patterns'>;
+
 /** One rule of the scan, compiled from `policies/defaults/rules/<id>.yaml` or a user's rule file. */
 export interface Rule {
   readonly id: string;

@@ -29,7 +29,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const compile = (lines: readonly string[]) => {
   writeFileSync(join(root, 'policies/defaults/rules/sample.yaml'), `${lines.join('\n')}\n`);
-  return compileRules({ root, out: join(root, 'out/rules.ts') });
+  return compileRules({ root, out: join(root, 'out') });
 };
 const changed = (from: string, to: string) => RIGHT.map((line) => (line.startsWith(from) ? to : line));
 
@@ -68,6 +68,6 @@ describe('a rule file', () => {
   });
 
   it('folder without rules stops the build', async () => {
-    await expect(compileRules({ root, out: join(root, 'out/rules.ts') })).rejects.toThrow('no rule files');
+    await expect(compileRules({ root, out: join(root, 'out') })).rejects.toThrow('no rule files');
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LITERALS, DEFAULT_RULES } from '../../src/generated/rules.ts';
+import { DEFAULT_LITERALS } from '../../src/generated/rules.ts';
+import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 import { ENCODINGS, SIGNS } from '../../src/scan/encodings.ts';
 import { buildTree, packTree, unpackTree } from '../../src/scan/literal-tree.ts';
 import { literalIndex } from '../../src/scan/literals.ts';

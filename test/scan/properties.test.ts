@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_RULES } from '../../src/generated/rules.ts';
+import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 import { scanText } from '../../src/scan/scan.ts';
 import { toFindings } from '../../src/scan/to-findings.ts';
 

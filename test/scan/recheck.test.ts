@@ -1,6 +1,6 @@
 import { check } from 'recheck';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_RULES } from '../../src/generated/rules.ts';
+import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 
 const patterns = DEFAULT_RULES.flatMap((rule) =>
   rule.patterns.flatMap((steps, at) =>

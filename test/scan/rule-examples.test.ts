@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 // @ts-expect-error a build script without types
 import { compileRules } from '../../src/build/compile-rules.mjs';
-import { DEFAULT_RULES } from '../../src/generated/rules.ts';
+import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 import { scanText } from '../../src/scan/scan.ts';
 import { type RuleFile, toRule } from '../../src/scan/to-rule.ts';
 
@@ -40,9 +40,10 @@ describe('the rule set', () => {
   it('is the one compiled into the product', async () => {
     const scratch = mkdtempSync(join(tmpdir(), 'writ-rules-'));
     try {
-      const out = join(scratch, 'scan/rules.ts');
+      const out = join(scratch, 'scan');
       const read = await compileRules({ root, out });
-      expect(readFileSync(out, 'utf8')).toBe(readFileSync(join(root, 'src/generated/rules.ts'), 'utf8'));
+      for (const file of ['rules.ts', 'rule-data.ts'])
+        expect(readFileSync(join(out, file), 'utf8')).toBe(readFileSync(join(root, 'src/generated', file), 'utf8'));
       expect(read.map((file: RuleFile) => file.rule.id)).toEqual(DEFAULT_RULES.map((rule) => rule.id));
     } finally {
       rmSync(scratch, { recursive: true });

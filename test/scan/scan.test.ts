@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_RULES } from '../../src/generated/rules.ts';
+import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 import { type Hit, scanText } from '../../src/scan/scan.ts';
 import { toFindings } from '../../src/scan/to-findings.ts';
 

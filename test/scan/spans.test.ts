@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { DEFAULT_RULES } from '../../src/generated/rules.ts';
+import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 import { SIGNS } from '../../src/scan/encodings.ts';
 import { type Hit, scanText } from '../../src/scan/scan.ts';
 import { type RuleFile, toRule } from '../../src/scan/to-rule.ts';
