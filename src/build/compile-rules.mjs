@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { LineCounter, parseDocument } from 'yaml';
+import { needsOf } from './needs.mjs';
 
 const RULES = 'policies/defaults/rules';
 
@@ -12,17 +13,30 @@ const RULES = 'policies/defaults/rules';
  * needs, and rule-data.ts, what a text needs in which a literal of a rule stands. Returns the rule files read.
  */
 export async function compileRules({ root, out = join(root, 'src/generated') }) {
-  const { toRule, buildTree, packTree, packRule } = await loadScan(root);
+  const { toRule, buildTree, treeOf, packTree, packRule, ROOM } = await loadScan(root);
   const folder = join(root, RULES);
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.yaml'))
     .sort();
   if (files.length === 0) throw new Error(`${RULES}: no rule files`);
+  const packNeeds = (rules) => {
+    const lists = [];
+    const always = [];
+    for (const [place, rule] of rules.entries()) {
+      if (rule.patterns.length > ROOM) throw new Error(`${RULES}/${rule.id}.yaml: more than ${ROOM} patterns`);
+      for (const [at, steps] of rule.patterns.entries()) {
+        const needs = needsOf(steps);
+        if (needs === null) always.push(place * ROOM + at);
+        else lists[place * ROOM + at] = needs;
+      }
+    }
+    return { tree: packTree(treeOf(Array.from(lists, (list) => list ?? []))), always };
+  };
   const read = files.map((name) => readRule(join(folder, name), `${RULES}/${name}`, toRule));
   mkdirSync(out, { recursive: true });
   const rules = read.map((file) => file.rule);
   put(join(out, 'rules.ts'), renderRules(rules, packTree(buildTree(rules))));
-  put(join(out, 'rule-data.ts'), renderData(rules.map(packRule)));
+  put(join(out, 'rule-data.ts'), renderData(rules.map(packRule), packNeeds(rules)));
   return read;
 }
 
@@ -96,12 +110,12 @@ function renderRules(rules, tree) {
   ].join('\n');
 }
 
-function renderData(rules) {
+function renderData(rules, needs) {
   return [
     HEAD,
-    '/** What the rule at each place of RULE_HEADS finds (src/scan/packed-rule.ts), ASCII. */',
+    '/** What the rule at each place of RULE_HEADS finds (src/scan/packed-rule.ts); behind them what their patterns need (src/scan/pattern-needs.ts). ASCII. */',
     'export const RULE_DATA: readonly string[] = [',
-    ...rules.map((rule) => `  ${JSON.stringify(ascii(rule))},`),
+    ...[...rules, needs].map((entry) => `  ${JSON.stringify(ascii(entry))},`),
     '];',
     '',
     '/** @returns the entry of RULE_DATA at a place; the command reads it from a file. */',

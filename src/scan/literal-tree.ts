@@ -37,10 +37,13 @@ const LONGEST = 16;
 /** The most states whose numbers fit 16 bits. */
 const SMALL = 32_767;
 
-/** @returns the tree over the literals of a rule set and the signs of encodings. */
+/** @returns the tree over the literals of a rule set and, behind them as if each were one more rule, the signs of encodings. */
 export function buildTree(rules: readonly Rule[]): LiteralTree {
-  // Behind the rules stand the encodings, as if each were one more rule.
-  const lists = [...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])];
+  return treeOf([...rules.map((rule) => rule.literals), ...ENCODINGS.map((encoding) => SIGNS[encoding])]);
+}
+
+/** @returns the tree over lists of lower-case strings; an end names its list by place. */
+export function treeOf(lists: readonly (readonly string[])[]): LiteralTree {
   const letters = [
     ...new Set(lists.flatMap((literals) => literals.flatMap((literal) => literal.slice(0, LONGEST).split('')))),
   ];

@@ -1,9 +1,9 @@
 import { DEFAULT_LITERALS } from '../generated/rules.ts';
+import { type Automaton, begin, endedHere, goOn, toAutomaton } from './automaton.ts';
 import { DEFAULT_RULES } from './default-rules.ts';
 import { ENCODINGS, type Encoding } from './encodings.ts';
-import { buildTree, type LiteralTree, SHARED, sharedClass, unpackTree } from './literal-tree.ts';
+import { buildTree, unpackTree } from './literal-tree.ts';
 import { REACH, type Rule } from './rule.ts';
-import { unitsOf } from './units.ts';
 
 /** Stretches of a view, flat: start, end, start, end; sorted and apart. */
 export type Windows = number[];
@@ -22,10 +22,6 @@ export interface LiteralIndex {
 }
 
 const NO_SIGNS: ReadonlySet<Encoding> = new Set();
-const NO_UNITS = new Uint16Array(0);
-/** Rows there is room for at first; most texts need fewer. */
-const FIRST_ROWS = 512;
-
 const indexes = new WeakMap<readonly Rule[], LiteralIndex>();
 
 /** @returns the index over a rule set; made once a set. The tree of the default rules was made by the build. */
@@ -33,128 +29,17 @@ export function literalIndex(rules: readonly Rule[]): LiteralIndex {
   const known = indexes.get(rules);
   if (known !== undefined) return known;
   const tree = rules === DEFAULT_RULES ? unpackTree(DEFAULT_LITERALS) : buildTree(rules);
-  const automaton = toAutomaton(tree, rules.length);
-  const made: LiteralIndex = { search: (text) => search(automaton, text) };
+  const automaton = toAutomaton(tree);
+  const made: LiteralIndex = { search: (text) => search(automaton, rules.length, text) };
   indexes.set(rules, made);
   return made;
 }
 
-// A dense automaton over character classes: one table look-up a unit, whatever the text holds. A state gets its row when a text first leads there, behind
-// the rows made before: most literals never begin in most texts, and what is used lies close together.
-interface Automaton {
-  readonly tree: LiteralTree;
-  readonly rules: number;
-  /** Rows are a power of two wide, so that a row is found by a shift. */
-  readonly shift: number;
-  readonly classes: Uint8Array;
-  /** Added to a state in the table that had no row when the entry was made: then the entry is a state and not a row. */
-  readonly unmade: number;
-  /** Row for row, where each class leads. */
-  table: Numbers;
-  /** The row of each state of the tree; 0, which is the row of the empty one, where it has none yet. */
-  readonly rowOf: Numbers;
-  /** The longest shorter state each state ends with. Known of a state once the one it goes on from has its row. */
-  readonly fallback: Numbers;
-  /** The state of each row. */
-  readonly stateOf: number[];
-  /** For each row the lists whose literals end there. */
-  readonly found: (readonly number[] | null)[];
-  /** For each row whether there are any. */
-  ends: Uint8Array;
-  // Where the reading of one text stands: the row.
-  units: Uint16Array;
-  length: number;
-  row: number;
-}
-
-type Numbers = LiteralTree['next'];
-
-function toAutomaton(tree: LiteralTree, rules: number): Automaton {
-  const states = tree.leads.length;
-  const shift = Math.ceil(Math.log2(tree.alphabet.length + 1 + (tree.others === '' ? 0 : SHARED)));
-  const Wide = states > 32_767 ? Uint32Array : Uint16Array;
-  const automaton: Automaton = {
-    tree,
-    rules,
-    shift,
-    classes: classesOf(tree),
-    unmade: Wide === Uint16Array ? 2 ** 15 : 2 ** 31,
-    table: new Wide(FIRST_ROWS << shift),
-    rowOf: new Wide(states),
-    fallback: new Wide(states),
-    stateOf: [],
-    found: [],
-    ends: new Uint8Array(FIRST_ROWS),
-    units: NO_UNITS,
-    length: 0,
-    row: 0,
-  };
-  makeRow(automaton, 0);
-  return automaton;
-}
-
-/** @returns the row of a state, made where it has none. What a state falls back to is shorter, so this ends. */
-function rowFor(automaton: Automaton, state: number): number {
-  const known = automaton.rowOf[state] as number;
-  return known !== 0 || state === 0 ? known : makeRow(automaton, state);
-}
-
-function makeRow(automaton: Automaton, state: number): number {
-  const { tree, shift, unmade, rowOf, stateOf, fallback, found } = automaton;
-  const back = state === 0 ? 0 : rowFor(automaton, fallback[state] as number);
-  const row = found.length;
-  if (row === automaton.ends.length) grow(automaton);
-  const { table, ends } = automaton;
-  rowOf[state] = row;
-  stateOf.push(state);
-  const start = row << shift;
-  if (state !== 0) table.copyWithin(start, back << shift, (back + 1) << shift);
-  for (let child = (tree.next[state] as number) & 1 ? state + 1 : 0; child !== 0; ) {
-    const at = start + (tree.leads[child] as number);
-    const elsewhere = table[at] as number;
-    fallback[child] = elsewhere >= unmade ? elsewhere - unmade : (stateOf[elsewhere] as number);
-    table[at] = unmade + child;
-    child = (tree.next[child] as number) >> 1;
-  }
-  const lists = withLists(endsAt(tree.ends, state), state === 0 ? null : found[back]);
-  found.push(lists);
-  ends[row] = lists === null ? 0 : 1;
-  return row;
-}
-
-function grow(automaton: Automaton): void {
-  const { table, ends } = automaton;
-  const Wide = table instanceof Uint16Array ? Uint16Array : Uint32Array;
-  automaton.table = new Wide(2 * table.length);
-  automaton.table.set(table);
-  automaton.ends = new Uint8Array(2 * ends.length);
-  automaton.ends.set(ends);
-}
-
-/** @returns the lists of which a literal ends at a place of the tree, by halving. */
-function endsAt(ends: LiteralTree['ends'], place: number): readonly number[] | null {
-  let low = 0;
-  let high = ends.length >> 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ends[2 * middle] as number) < place) low = middle + 1;
-    else high = middle;
-  }
-  let lists: number[] | null = null;
-  for (; ends[2 * low] === place; low++) {
-    lists ??= [];
-    lists.push(ends[2 * low + 1] as number);
-  }
-  return lists;
-}
-
-// The three that follow are apart because V8 compiles what is hot as a whole: each alone takes it a few ms, together they took a hundred.
-function search(automaton: Automaton, text: string): Found {
-  automaton.units = unitsOf(text);
-  automaton.length = text.length;
-  automaton.row = 0;
+function search(automaton: Automaton, rules: number, text: string): Found {
+  begin(automaton, text, text.length);
   const met: Met = { windows: null, signs: null };
-  for (let at = goOn(automaton, 0); at <= text.length; at = goOn(automaton, at)) note(automaton, at - 1, met);
+  for (let at = goOn(automaton, 0); at <= text.length; at = goOn(automaton, at))
+    note(endedHere(automaton), rules, at - 1, text.length, met);
   return { windows: met.windows, signs: met.signs ?? NO_SIGNS };
 }
 
@@ -163,64 +48,17 @@ interface Met {
   signs: Set<Encoding> | null;
 }
 
-function note(automaton: Automaton, at: number, met: Met): void {
-  const ends = automaton.found[automaton.row];
-  if (ends === null || ends === undefined) return;
-  for (let i = 0; i < ends.length; i++) {
-    const rule = ends[i] as number;
-    if (rule < automaton.rules) {
-      met.windows ??= new Array<Windows | null>(automaton.rules).fill(null);
-      widen(met.windows, rule, at, automaton.length);
+function note(lists: readonly number[], rules: number, at: number, length: number, met: Met): void {
+  for (let i = 0; i < lists.length; i++) {
+    const list = lists[i] as number;
+    if (list < rules) {
+      met.windows ??= new Array<Windows | null>(rules).fill(null);
+      widen(met.windows, list, at, length);
     } else {
       met.signs ??= new Set();
-      met.signs.add(ENCODINGS[rule - automaton.rules] as Encoding);
+      met.signs.add(ENCODINGS[list - rules] as Encoding);
     }
   }
-}
-
-/** Reads on from `from` until a literal ends. @returns the offset behind its last unit, or one past the length at the end of the text. */
-function goOn(automaton: Automaton, from: number): number {
-  const { shift, classes, unmade, units, length } = automaton;
-  let { table, ends, row } = automaton;
-  for (let i = from; i < length; i++) {
-    const entry = (row << shift) | (classes[units[i] as number] as number);
-    row = table[entry] as number;
-    if (row >= unmade) {
-      row = rowFor(automaton, row - unmade);
-      ({ table, ends } = automaton);
-      table[entry] = row;
-    }
-    if (ends[row] !== 0) {
-      automaton.row = row;
-      return i + 1;
-    }
-  }
-  return length + 1;
-}
-
-/** The class of every unit, either case of a letter alike. */
-function classesOf({ alphabet, others }: LiteralTree): Uint8Array {
-  const classes = new Uint8Array(65536);
-  for (let i = 0; i < alphabet.length; i++) {
-    classes[alphabet.charCodeAt(i)] = i + 1;
-    const upper = alphabet.charAt(i).toUpperCase();
-    if (upper.length === 1) classes[upper.charCodeAt(0)] = i + 1;
-  }
-  for (let i = 0; i < others.length; i++) {
-    const shared = sharedClass(others.charCodeAt(i), alphabet);
-    classes[others.charCodeAt(i)] = shared;
-    const upper = others.charAt(i).toUpperCase();
-    if (upper.length === 1 && upper >= '\u0080') classes[upper.charCodeAt(0)] = shared;
-  }
-  return classes;
-}
-
-function withLists(
-  list: readonly number[] | null,
-  more: readonly number[] | null | undefined,
-): readonly number[] | null {
-  if (!more) return list;
-  return list ? [...new Set([...list, ...more])] : more;
 }
 
 function widen(windows: (Windows | null)[], rule: number, at: number, length: number): void {

@@ -1,3 +1,4 @@
+import type { PackedTree } from './literal-tree.ts';
 import type { Rule } from './rule.ts';
 
 /** What a rule finds, as JSON can hold it: its literals, and for each pattern its steps as source, flags, `within` and `lines` of an expression. */
@@ -7,6 +8,17 @@ export interface PackedRule {
 }
 
 type PackedStep = readonly [source: string, flags: string, within: number, lines: boolean];
+
+/** Most patterns of one of the default rules. */
+export const ROOM = 64;
+
+/** What the build derived from the patterns of the default rules (src/build/needs.mjs). A pattern's number is ROOM times the place of its rule, plus its own place there. */
+export interface PackedNeeds {
+  /** For each pattern the strings of which every match holds one. */
+  readonly tree: PackedTree;
+  /** Patterns of which no such strings are known. */
+  readonly always: readonly number[];
+}
 
 /** @returns what a rule finds, for a module made by the build. */
 export function packRule({ literals, patterns }: Rule): PackedRule {

@@ -1,12 +1,15 @@
 import type { Severity } from '../model/finding.ts';
 import { readStructure, type Structure } from './contexts.ts';
 import { decodedView } from './decoded.ts';
+import { DEFAULT_RULES } from './default-rules.ts';
 import type { Encoding } from './encodings.ts';
 import { detect, hasInvisible, hiddenView } from './hidden.ts';
-import { literalIndex } from './literals.ts';
+import { literalIndex, type Windows } from './literals.ts';
 import { contextOf, isTurnedRound } from './mention.ts';
 import { normalisedView } from './normalised.ts';
 import { standingOrders } from './orders.ts';
+import { ROOM } from './packed-rule.ts';
+import { type Standing, standingIn } from './pattern-needs.ts';
 import type { Context, Detector, Family, Rule, Step } from './rule.ts';
 import { isAsciiText } from './units.ts';
 import { type View, type ViewName, writtenView } from './view.ts';
@@ -48,6 +51,8 @@ export interface ScanResult {
 
 /** Hits kept a rule: more say nothing new. */
 const HITS = 16;
+/** Runs of a pattern over a stretch that are made without asking whether something it needs stands there. */
+const FEW_PATTERNS = 64;
 /** Patterns that read a stretch for the work of one: most stop at its first units. */
 const SIDE_BY_SIDE = 4;
 /** Work booked for reading the surroundings of one match. */
@@ -95,6 +100,21 @@ function through(inner: View, outer: View): View {
     toStart: (at) => outer.toStart(inner.toStart(at)),
     toEnd: (at) => outer.toEnd(inner.toEnd(at)),
   };
+}
+
+/** A window of a view, and the rule one of whose literals it lies around. */
+interface Stretch {
+  /** The rule's place in its set. */
+  readonly index: number;
+  readonly rule: Rule;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** @returns the patterns of a rule that may match in a stretch; of a user's own rule all. */
+function standingOf(standing: Standing, rule: Rule, index: number, from: number, to: number): Rule['patterns'] {
+  if (DEFAULT_RULES[index] !== rule) return rule.patterns;
+  return rule.patterns.filter((_, at) => standing.mayMatch(index * ROOM + at, from, to));
 }
 
 type NativeRule = Rule & { readonly detector: Detector };
@@ -167,17 +187,15 @@ class Run {
     if (!this.affords(view.text.length)) return new Set();
     const { windows, signs } = literalIndex(this.#rules).search(view.text);
     if (windows === null) return signs;
-    for (let index = 0; index < this.#rules.length; index++) {
-      const stretches = windows[index];
-      const rule = this.#rules[index];
-      if (stretches === null || stretches === undefined || rule === undefined) continue;
-      for (let i = 0; i < stretches.length && !this.#isFull(rule); i += 2) {
-        const from = this.#wholeLine(view.text, stretches[i] as number);
-        const to = stretches[i + 1] as number;
-        if (!this.affords((to - from) * Math.ceil(rule.patterns.length / SIDE_BY_SIDE))) return signs;
-        const stretch = view.text.slice(from, to);
-        for (const pattern of rule.patterns) this.#match(rule, pattern, stretch, from, view, fixed);
-      }
+    const stretches = this.#stretches(view.text, windows);
+    const standing = this.#standing(view.text, stretches);
+    if (standing === undefined) return signs;
+    for (const { index, rule, from, to } of stretches) {
+      if (this.#isFull(rule)) continue;
+      const patterns = standing === null ? rule.patterns : standingOf(standing, rule, index, from, to);
+      if (!this.affords((to - from) * Math.ceil(patterns.length / SIDE_BY_SIDE))) return signs;
+      const stretch = view.text.slice(from, to);
+      for (const pattern of patterns) this.#match(rule, pattern, stretch, from, view, fixed);
     }
     return signs;
   }
@@ -187,6 +205,33 @@ class Run {
       (a, b) => a.start - b.start || a.end - b.end || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0),
     );
     return { hits, complete: this.#complete, work: this.#work };
+  }
+
+  /** The windows in which a rule may match, in the order of the rules and of the text. */
+  #stretches(text: string, windows: readonly (Windows | null)[]): readonly Stretch[] {
+    const stretches: Stretch[] = [];
+    for (let index = 0; index < this.#rules.length; index++) {
+      const list = windows[index];
+      const rule = this.#rules[index];
+      if (list === null || list === undefined || rule === undefined) continue;
+      for (let i = 0; i < list.length; i += 2)
+        stretches.push({ index, rule, from: this.#wholeLine(text, list[i] as number), to: list[i + 1] as number });
+    }
+    return stretches;
+  }
+
+  /** What the patterns need, looked for where that costs less than running them: null where it does not, undefined where the budget does not hold it. */
+  #standing(text: string, stretches: readonly Stretch[]): Standing | null | undefined {
+    let patterns = 0;
+    let from = text.length;
+    let to = 0;
+    for (const stretch of stretches) {
+      patterns += stretch.rule.patterns.length;
+      from = Math.min(from, stretch.from);
+      to = Math.max(to, stretch.to);
+    }
+    if (patterns < FEW_PATTERNS) return null;
+    return this.affords(to - from) ? standingIn(text, from, to) : undefined;
   }
 
   #read(): Structure {

@@ -1,19 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 // @ts-expect-error a build script without types
 import { compileRules } from '../../src/build/compile-rules.mjs';
 import { DEFAULT_RULES } from '../../src/scan/default-rules.ts';
 import { scanText } from '../../src/scan/scan.ts';
-import { type RuleFile, toRule } from '../../src/scan/to-rule.ts';
+import type { RuleFile } from '../../src/scan/to-rule.ts';
+import { readRuleFiles } from './texts.ts';
 
 const root = join(import.meta.dirname, '../..');
-const folder = join(root, 'policies/defaults/rules');
-const files = readdirSync(folder)
-  .sort()
-  .map((name) => toRule(parse(readFileSync(join(folder, name), 'utf8'))) as RuleFile);
+const files = readRuleFiles();
 
 describe.each(files)('rule $rule.id', ({ rule, bad, good }) => {
   it.each(bad)('matches %j at its own severity, at a span of the original', (text) => {
