@@ -84,7 +84,7 @@ async function loadScan() {
   const built = await build({
     stdin: {
       contents:
-        "export { scanText } from './src/scan/scan.ts'; export { DEFAULT_RULES } from './src/generated/rules.ts';",
+        "export { scanText } from './src/scan/scan.ts'; export { DEFAULT_RULES } from './src/scan/default-rules.ts';",
       resolveDir: root,
       loader: 'ts',
     },

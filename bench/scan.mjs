@@ -20,7 +20,7 @@ if (values.corpus === undefined) {
 }
 
 const root = join(import.meta.dirname, '..');
-const source = `export { scanText } from './src/scan/scan.ts'; export { DEFAULT_RULES } from './src/generated/rules.ts';`;
+const source = `export { scanText } from './src/scan/scan.ts'; export { DEFAULT_RULES } from './src/scan/default-rules.ts';`;
 const built = await build({
   stdin: { contents: source, resolveDir: root, loader: 'ts' },
   bundle: true,
