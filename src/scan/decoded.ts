@@ -28,7 +28,7 @@ export function decodedView(text: string, signs: ReadonlySet<Encoding>): View | 
   if (signs.has('leet')) byLine(text, builder, (line) => (shows(line, 'leet') ? unleet(line) : null));
   yamlHead(text, builder);
   if (signs.has('binary')) byLine(text, builder, fromBinary);
-  byLine(text, builder, regroup);
+  regroupLines(text, units, builder);
   despace(text, units, builder);
   return builder.build();
 }
@@ -271,10 +271,35 @@ function fromBinary(line: string): string | null {
 /** Groups of a line cut into equal lengths that make a pattern and no prose. */
 const GROUPS = 10;
 
-// Words cut into groups of one length: `igno real lpre viou`.
-function regroup(line: string): string | null {
-  const size = line.indexOf(' ');
-  if (size < 2 || size > 6 || line.charCodeAt(size * 2 + 1) !== 32 || line.charCodeAt(size * 3 + 2) !== 32) return null;
+/** Units of a group, at least and at most. */
+const GROUP = { least: 2, most: 6 };
+
+// Words cut into groups of one length: `igno real lpre viou`. The first units of a line tell of nearly every line that it is none such.
+function regroupLines(text: string, units: Uint16Array, builder: ViewBuilder): void {
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf('\n', from);
+    const to = newline < 0 ? text.length : newline;
+    for (let at = from; at < to; at += LONGEST) {
+      const size = groupSize(units, at, text.length);
+      const end = Math.min(to, at + LONGEST);
+      const made = size === 0 ? null : regroup(text.slice(at, end), size);
+      if (made === null) continue;
+      builder.put(made, at, end);
+      builder.cut();
+    }
+    from = to + 1;
+  }
+}
+
+// The length of the first groups at a place where they are of one length; 0 where they are not.
+function groupSize(units: Uint16Array, from: number, length: number): number {
+  let size = 0;
+  while (size <= GROUP.most && from + size < length && units[from + size] !== 32 && units[from + size] !== 10) size++;
+  if (size < GROUP.least || size > GROUP.most || from + size * 3 + 2 >= length) return 0;
+  return units[from + size] === 32 && units[from + size * 2 + 1] === 32 && units[from + size * 3 + 2] === 32 ? size : 0;
+}
+
+function regroup(line: string, size: number): string | null {
   const groups = line.trimEnd().split(' ');
   if (groups.length < GROUPS || groups.slice(0, -1).some((group) => group.length !== size)) return null;
   const joined = groups.join('');
