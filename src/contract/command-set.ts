@@ -15,7 +15,9 @@ export function toGrantCommands(
   const set = own(request, 'command_set') ?? own(request, 'commands');
   if (set === undefined || set === null) {
     const single = own(request, 'exact_content');
-    return { commands: isText(single) ? [single] : [] };
+    return /\p{Surrogate}/u.test(typeof single === 'string' ? single : '')
+      ? { fault: 'exact_content is no text that could be run as it stands' }
+      : { commands: isText(single) ? [single] : [] };
   }
   if (!Array.isArray(set) || set.length === 0) return { fault: 'command_set is a list of commands' };
   if (set.length > MAX_COMMANDS) return { fault: `a command_set holds at most ${MAX_COMMANDS} commands` };
