@@ -391,9 +391,9 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract finalize',
     summary: 'write the row of the draft; may be called again',
-    usage: 'writ contract finalize [--draft-id ID] [--agent-id ID]',
+    usage: 'writ contract finalize [--draft-id ID] [--agent-id ID] [--as NAME --key FILE] [--no-artifacts]',
     example: 'writ contract finalize',
-    options: { 'draft-id': str, 'agent-id': str, profile: str, json: bool },
+    options: signing({ 'draft-id': str, 'agent-id': str, profile: str, 'no-artifacts': bool, json: bool }),
     positionals: none,
     run: async (call) => (await import('./contract/close.ts')).close(call),
   },

@@ -13,6 +13,7 @@ export function viewRow(row: ContractRow): JsonObject {
     harness_id: row.harnessId,
     profile: row.profile,
     state: row.state,
+    agent_state: row.state,
     cut_reason: row.cutReason,
     degraded: row.cutReason !== null,
     auto_captured: row.cutReason !== null && row.cutReason !== 'never_finalized',

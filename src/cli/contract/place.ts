@@ -1,10 +1,8 @@
-import { dirname, join } from 'node:path';
 import type { ContractPlace } from '../../contract/draft.ts';
-import { sha256Hex } from '../../sign/digest.ts';
 import type { Contracts, ContractTables } from '../../store/contracts.ts';
-import type { StateLocation } from '../../store/location.ts';
 import { isOpen, openStore, type Store } from '../../store/store.ts';
 import { type Call, CannotError } from '../command.ts';
+import { placeOf } from '../contract-place.ts';
 import { openWorkspace, type Workspace } from '../workspace.ts';
 
 /** Where a contract command works. */
@@ -12,21 +10,6 @@ export interface ContractDesk {
   readonly workspace: Workspace;
   readonly place: ContractPlace;
   readonly store: Store;
-}
-
-/** Where the contracts of a checkout lie; null where this machine keeps no state. */
-export function placeOf({
-  repository,
-  root,
-  state,
-}: Pick<Workspace, 'repository' | 'root' | 'state'>): ContractPlace | null {
-  const workspace = repository?.commonDir ?? root.path;
-  const home = homeOf(state);
-  return home === null ? null : { workspace, folder: join(home, 'contracts', sha256Hex(workspace).slice(0, 32)) };
-}
-
-function homeOf(state: StateLocation): string | null {
-  return state.kind === 'sqlite' ? dirname(state.file) : null;
 }
 
 /** Opens the rows for writing, runs the work and closes them. Throws CannotError where there is no state to keep them in (exit 4). */
