@@ -37,12 +37,13 @@ export async function stopped(call: Call, host: HookHost, given: HookEvent, dead
   return EXIT.ok;
 }
 
-/** The summary of the one turn that closed itself clean; null for none, and for several, whose summaries are put together and not relayed. */
+/** The summary of the contract that was written last, where the agent closed that one clean; else null. */
 function summaryIn(stdout: string): string | null {
   const told: unknown = JSON.parse(stdout);
   const rows = isRecord(told) ? own(told, 'reconciled') : null;
-  const summaries = (Array.isArray(rows) ? rows : [])
-    .map((row: unknown) => (isRecord(row) ? own(row, 'systemMessage') : null))
-    .filter((one) => typeof one === 'string');
-  return summaries.length === 1 ? (summaries[0] ?? null) : null;
+  const [last] = (Array.isArray(rows) ? rows : [])
+    .filter(isRecord)
+    .sort((a, b) => Number(own(b, 'updated_at')) - Number(own(a, 'updated_at')));
+  const summary = last === undefined ? null : own(last, 'systemMessage');
+  return typeof summary === 'string' ? summary : null;
 }

@@ -29,13 +29,21 @@ export async function validateFile(call: Call): Promise<Exit> {
     profile,
     input,
     formOnly: flag(call, 'form-only'),
-    isPending: async () => false,
+    isPending: (id) => waits(call, id),
   });
   const warnings: ContractError[] = 'fault' in read ? [error('NOT_JSON', 'agent_contract_handoff', read.fault)] : [];
   if ('duplicates' in read && read.duplicates)
     warnings.push(error('DUPLICATE_KEY', 'agent_contract_handoff', 'a key comes twice; its last value was judged'));
   await printJson(shownVerdict(verdict, warnings));
   return verdict.ok ? EXIT.ok : EXIT.refused;
+}
+
+/** Whether a request of that id waits for a decision, by the state of this machine; opened only where an envelope names one. */
+async function waits(call: Call, id: string): Promise<boolean> {
+  const [{ reading }, { isPending }] = await Promise.all([import('./place.ts'), import('../../contract/finalize.ts')]);
+  return reading(call, async ({ workspace, place, contracts }) =>
+    contracts === null ? false : isPending(contracts, place, id, workspace.now),
+  );
 }
 
 /** A verdict as commands print it. */
