@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Workspace } from '../support/workspace.ts';
 import { COMPLETE, codesOf, Desk, to } from './desk.ts';
 
-const slow = 120_000;
+const slow = { timeout: 240_000 };
 let desk: Desk;
 
 beforeEach(() => {

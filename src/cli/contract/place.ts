@@ -1,5 +1,6 @@
 import type { ContractPlace } from '../../contract/draft.ts';
 import type { Contracts, ContractTables } from '../../store/contracts.ts';
+import type { StateLocation } from '../../store/location.ts';
 import { isOpen, openStore, type Store } from '../../store/store.ts';
 import { type Call, CannotError } from '../command.ts';
 import { placeOf } from '../contract-place.ts';
@@ -16,7 +17,7 @@ export interface ContractDesk {
 export async function atDesk<T>(call: Call, work: (desk: ContractDesk) => Promise<T>): Promise<T> {
   const workspace = openWorkspace(call);
   const place = placeOf(workspace);
-  const store = await openStore(workspace.state, 'write');
+  const store = await openPatiently(workspace.state, 'write');
   if (store === null || place === null)
     throw new CannotError('contracts are kept in state, and this machine keeps none (WRIT_STATE=none)');
   if (!isOpen(store)) throw new CannotError(store.unavailable);
@@ -36,7 +37,7 @@ export async function reading<T>(
   const place = placeOf(workspace);
   if (place === null)
     throw new CannotError('contracts are kept in state, and this machine keeps none (WRIT_STATE=none)');
-  const store = await openStore(workspace.state, 'read');
+  const store = await openPatiently(workspace.state, 'read');
   if (store !== null && !isOpen(store)) throw new CannotError(store.unavailable);
   try {
     return await work({ workspace, place, contracts: store?.contracts ?? null });
@@ -46,7 +47,16 @@ export async function reading<T>(
 }
 
 /** How often a lock that others hold is waited for; each wait is the store's own few seconds. */
-const TRIES = 8;
+const TRIES = 10;
+const LOCKED = /SQLITE_BUSY|database is locked/;
+
+/** Many agents may close their turns at once, and opening state takes its lock too: that they are busy is no damage. */
+async function openPatiently(state: StateLocation, mode: 'read' | 'write'): ReturnType<typeof openStore> {
+  for (let attempt = 1; ; attempt += 1) {
+    const store = await openStore(state, mode);
+    if (store === null || isOpen(store) || !LOCKED.test(store.unavailable) || attempt >= TRIES) return store;
+  }
+}
 
 /** Runs work under the lock of the rows. Waits for others, and never runs the work twice. */
 export async function inTurn<T>(contracts: Contracts, work: (tables: ContractTables) => Promise<T>): Promise<T> {
@@ -58,9 +68,7 @@ export async function inTurn<T>(contracts: Contracts, work: (tables: ContractTab
         return work(tables);
       });
     } catch (error) {
-      const busy = /SQLITE_BUSY|database is locked/.test(
-        `${(error as { code?: string }).code} ${(error as Error).message}`,
-      );
+      const busy = LOCKED.test(`${(error as { code?: string }).code} ${(error as Error).message}`);
       if (began || !busy) throw error;
       if (attempt >= TRIES) throw new CannotError('the contract rows are locked by another process; nothing was done');
     }
