@@ -63,7 +63,9 @@ export async function finalize(
       'agent_status',
       'the row is COMPLETE; go on in a new contract: writ contract init',
     );
-  if (verdict.state === 'COMPLETE' && draft.planTaskId !== null)
+  // By the row too: a draft is a file, and a file can be edited.
+  const planTaskId = draft.planTaskId ?? there?.planTaskId ?? null;
+  if (verdict.state === 'COMPLETE' && planTaskId !== null)
     return refuse(
       'BLIND_VERIFICATION',
       `agent_status.${draft.profile}`,
@@ -81,6 +83,8 @@ export async function finalize(
   const row = await tables.put({
     ...rowOf(place, draft, by.now),
     ...(there === null ? {} : { createdAt: there.createdAt, verdict: there.verdict }),
+    planTaskId,
+    parentId: draft.parent?.id ?? there?.parentId ?? null,
     state: verdict.state,
     cutReason: null,
     signer: by.signer,

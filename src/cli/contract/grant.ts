@@ -90,6 +90,9 @@ async function decideOn(call: Call, id: string, decision: 'approve' | 'reject'):
     const { principal, role } = signer.identity;
     if (role !== 'approver' && role !== 'sovereign')
       throw new RefusedError('approver-not-permitted', `${principal} is ${role}, which may not decide on commands`);
+    const asker = await desk.store.contracts.row(desk.place.workspace, found.contractId);
+    if (asker?.signer === principal && role !== 'sovereign')
+      throw new RefusedError('approver-is-author', `${principal} signed the contract that asks for these commands`);
     const { commands } = viewGrant(found, desk.workspace.now);
     await tell(`${found.approvalId} of ${found.agentId} asks to run, in this order:`);
     for (const command of commands) await tell(`  ${escapeText(command, 16_384)}`);
