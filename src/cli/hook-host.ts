@@ -25,7 +25,7 @@ const DENY: Exit = 2;
 /** Largest event, bytes. */
 const MAX_EVENT = 8_388_608;
 /** Our own deadlines, ms: shorter than the 30 s that `hook install` gives each host. */
-const DEADLINES = { boot: 25_000, tool: 10_000, spawn: 10_000, none: 10_000 };
+const DEADLINES = { boot: 25_000, tool: 10_000, spawn: 10_000, stop: 20_000, none: 10_000 };
 
 /** `writ hook host NAME EVENT`: answers one event of a host, given on stdin. On an event that can refuse, every error and the deadline refuse. */
 export async function hookHost(call: Call): Promise<Exit> {
@@ -111,6 +111,8 @@ async function answer(call: Call, host: HookHost, event: HostEvent): Promise<Exi
       return tool(call, host, given, folders);
     case 'spawn':
       return spawned(call, host, given);
+    case 'stop':
+      return (await import('./hook-stopped.ts')).stopped(call, host, given, DEADLINES.stop);
     case 'none':
       return EXIT.ok;
   }

@@ -8,6 +8,8 @@ export interface HookEvent {
   /** What the tool was called with, any shape. Undefined where nothing was said. */
   readonly input: unknown;
   readonly agent: { readonly id: string | null; readonly type: string | null };
+  /** Why a turn ended; null where the host does not say. */
+  readonly stopReason: string | null;
 }
 
 /** Reads an event, in whichever of the hosts' spellings it comes. @returns why it is none, in plain words. */
@@ -39,6 +41,7 @@ export function parseHookEvent(bytes: Uint8Array): HookEvent | { readonly fault:
       id: text('agent_id', 'agentId', 'subagent_id', 'subagentId'),
       type: text('agent_type', 'agentType', 'subagent_type', 'subagentType', 'agentName', 'agent_name'),
     },
+    stopReason: text('stop_reason', 'stopReason'),
   };
 }
 

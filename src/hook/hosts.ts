@@ -1,5 +1,5 @@
-/** What writ does at one event of a host. `none`: nothing. */
-export type Deed = 'boot' | 'tool' | 'spawn' | 'none';
+/** What writ does at one event of a host. `stop`: the contract of a subagent whose turn ended is captured. `none`: nothing. */
+export type Deed = 'boot' | 'tool' | 'spawn' | 'stop' | 'none';
 
 /** One event of a host, by the host's own name. */
 export interface HostEvent {
@@ -38,8 +38,9 @@ export const HOOK_HOSTS: readonly HookHost[] = [
       event('SessionStart', 'boot'),
       event('PreToolUse', 'tool', true),
       event('SubagentStart', 'spawn'),
+      event('SubagentStop', 'stop'),
       ...quiet(
-        'SubagentStop PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit UserPromptExpansion SessionEnd Stop StopFailure PreCompact PostCompact PreModelSwitch PostModelSwitch PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged DirectoryAdded MessageDisplay PreSkillShellCommand',
+        'PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit UserPromptExpansion SessionEnd Stop StopFailure PreCompact PostCompact PreModelSwitch PostModelSwitch PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged DirectoryAdded MessageDisplay PreSkillShellCommand',
       ),
     ],
   },
@@ -53,9 +54,8 @@ export const HOOK_HOSTS: readonly HookHost[] = [
       event('SessionStart', 'boot'),
       event('PreToolUse', 'tool', true),
       event('SubagentStart', 'spawn'),
-      ...quiet(
-        'SubagentStop SessionEnd PermissionRequest PostToolUse PreCompact PostCompact UserPromptSubmit Stop Interrupt',
-      ),
+      event('SubagentStop', 'stop'),
+      ...quiet('SessionEnd PermissionRequest PostToolUse PreCompact PostCompact UserPromptSubmit Stop Interrupt'),
     ],
   },
   {
@@ -81,8 +81,9 @@ export const HOOK_HOSTS: readonly HookHost[] = [
       event('preToolUse', 'tool', true),
       event('beforeShellExecution', 'tool', true),
       event('subagentStart', 'spawn', true),
+      event('subagentStop', 'stop'),
       ...quiet(
-        'subagentStop postToolUse postToolUseFailure sessionEnd beforeMCPExecution afterMCPExecution afterShellExecution beforeReadFile beforeTabFileRead afterFileEdit afterTabFileEdit beforeSubmitPrompt afterAgentResponse afterAgentThought preCompact stop',
+        'postToolUse postToolUseFailure sessionEnd beforeMCPExecution afterMCPExecution afterShellExecution beforeReadFile beforeTabFileRead afterFileEdit afterTabFileEdit beforeSubmitPrompt afterAgentResponse afterAgentThought preCompact stop',
       ),
     ],
   },
@@ -95,8 +96,9 @@ export const HOOK_HOSTS: readonly HookHost[] = [
       event('sessionStart', 'boot'),
       event('preToolUse', 'tool', true),
       event('subagentStart', 'spawn'),
+      event('subagentStop', 'stop'),
       ...quiet(
-        'subagentStop sessionEnd userPromptSubmitted postToolUse postToolUseFailure agentStop errorOccurred preCompact notification permissionRequest',
+        'sessionEnd userPromptSubmitted postToolUse postToolUseFailure agentStop errorOccurred preCompact notification permissionRequest',
       ),
     ],
   },
@@ -116,6 +118,7 @@ const COMMON: Readonly<Record<string, Deed>> = {
   pretool: 'tool',
   beforetool: 'tool',
   subagentstart: 'spawn',
+  subagentstop: 'stop',
 };
 
 /** @returns the event a word means to a host: its own name in any spelling (`PreToolUse`, `pre-tool-use`), or a common one; null where it has none. */
@@ -143,6 +146,11 @@ export function contextAnswer({ dialect }: HookHost, { name }: HostEvent, text: 
     case 'plugin':
       return JSON.stringify({ additionalContext: text });
   }
+}
+
+/** What a host shows its user when a subagent has stopped; null where it shows nothing then. */
+export function stopAnswer({ dialect }: HookHost, message: string): string | null {
+  return dialect === 'claude' ? JSON.stringify({ systemMessage: message }) : null;
 }
 
 /** What a host reads as a refusal; exit 2 and the reason on stderr go with it. */

@@ -32,3 +32,16 @@ export function starred(text: string): string {
 export function escapePath(path: string): string {
   return escapeText(path, 240);
 }
+
+/** JSON text with everything invisible or cursor-moving in its strings spelt as `\\uXXXX`: the same value to a reader, harmless on a terminal. */
+export function escapeJson(json: string): string {
+  if (PLAIN.test(json)) return json;
+  return json.replace(UNSAFE, (char) => (char === '\n' ? char : toUnits(char)));
+}
+
+function toUnits(char: string): string {
+  return char
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
+}

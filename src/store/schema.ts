@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
+import { type ContractSchema, createContractTables } from './contract-tables.ts';
 
 /** The tables of state, as kysely reads and writes them. Column types stay within what SQLite and PostgreSQL share. */
-export interface StateSchema {
+export interface StateSchema extends ContractSchema {
   readonly state_version: { readonly id: number; readonly version: number };
   readonly ledger: {
     readonly seq: number;
@@ -37,11 +38,13 @@ export const TABLES = [
   'revocations',
   'floors',
   'nonces',
+  'contract_rows',
+  'contract_grants',
 ] as const satisfies readonly (keyof StateSchema)[];
 
 type Migration = (db: Kysely<StateSchema>) => Promise<void>;
 
-const MIGRATIONS: readonly Migration[] = [createFirstTables];
+const MIGRATIONS: readonly Migration[] = [createFirstTables, createContractTables];
 
 /** The schema this build writes; state of a higher one was written by a newer writ. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

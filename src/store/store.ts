@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Checkouts, checkoutsOf } from './checkouts.ts';
+import { type Contracts, contractsOf } from './contracts.ts';
 import { type Floors, floorsOf } from './floors.ts';
 import { type Ledger, ledgerOf } from './ledger.ts';
 import type { StateLocation } from './location.ts';
@@ -14,6 +15,7 @@ export interface Store {
   readonly revocations: Revocations;
   readonly floors: Floors;
   readonly nonces: Nonces;
+  readonly contracts: Contracts;
   /** May be called twice. */
   close(): Promise<void>;
 }
@@ -42,6 +44,7 @@ export async function openStore(location: StateLocation, mode: 'read' | 'write')
     revocations: revocationsOf(opened.db),
     floors: floorsOf(opened.db),
     nonces: noncesOf(opened.db),
+    contracts: contractsOf(opened.db),
     close: opened.close,
   };
 }
