@@ -324,6 +324,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./log.ts')).log(call),
   },
   {
+    name: 'result parse',
+    summary: 'what an agent printed, as the one result object',
+    usage: 'writ result parse [--exit-code N|null] [--timed-out] < OUTPUT',
+    example: 'writ result parse --exit-code 0 < agent.log',
+    options: { 'exit-code': str, 'timed-out': bool },
+    positionals: none,
+    run: async (call) => (await import('./result.ts')).parse(call),
+  },
+  {
     name: 'metrics',
     summary: 'this workspace and its ledger as a Prometheus text file',
     usage: 'writ metrics [--out FILE.prom]',
