@@ -333,6 +333,27 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./result.ts')).parse(call),
   },
   {
+    name: 'run',
+    summary: 'host one run of an agent in a git work tree of its own',
+    usage:
+      'writ run --agent NAME|-- CMD... --timeout 15m --prompt-file FILE [--validate CMD] [--host-report] [--ladder A,B,C] [--model NAME] [--keep-env NAME]... [--strict] [--observe]',
+    example: 'writ run --agent codex --timeout 15m --prompt-file task.md --validate "npm test"',
+    options: {
+      agent: str,
+      timeout: str,
+      'prompt-file': str,
+      validate: str,
+      'host-report': bool,
+      ladder: str,
+      model: str,
+      'keep-env': many,
+      strict: bool,
+      observe: bool,
+    },
+    positionals: none,
+    run: async (call) => (await import('./run.ts')).run(call),
+  },
+  {
     name: 'metrics',
     summary: 'this workspace and its ledger as a Prometheus text file',
     usage: 'writ metrics [--out FILE.prom]',

@@ -20,12 +20,17 @@ export async function parse(call: Call): Promise<Exit> {
 }
 
 /** Reads the kept end of an output; what was let go is told as a risk. */
-export function readOutput(bytes: Uint8Array, dropped: number, ended: Parameters<typeof parseResult>[1]): RunResult {
-  const output = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+function readOutput(bytes: Uint8Array, dropped: number, ended: Parameters<typeof parseResult>[1]): RunResult {
+  const output = textOf(bytes);
   const result = parseResult(isEventStream(output) ? spokenOf(output) : output, ended);
   if (dropped === 0) return result;
   const risk = `only the last ${bytes.length} bytes of the output were read`;
   return { ...result, known_risks: [...result.known_risks, risk] };
+}
+
+/** Bytes of an output as text; what is no UTF-8 is replaced. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
 /** `--exit-code`: 0 where it is not given; `null` is what a killed program has. */
