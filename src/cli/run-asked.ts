@@ -42,7 +42,13 @@ export async function toRunAsked(given: Call): Promise<RunAsked> {
   const others = ladder === null ? [] : ladder.split(',').map((one) => agentNamed(one.trim()));
   // `--agent A --ladder A,B` says the same first rung twice.
   const chain = first[0] !== undefined && first[0] === others[0] ? others : [...first, ...others];
-  const [top, ...rest] = chain.map((agent) => ({ agent, vendor: agent.vendor, timeout, larger: false }));
+  const [top, ...rest] = chain.map((agent) => ({
+    agent,
+    vendor: agent.vendor,
+    timeout,
+    larger: false,
+    throttled: false,
+  }));
   if (top === undefined)
     throw new UsageError('name an agent with --agent NAME, or a program after --, as in: writ run -- CMD');
   const prompt = toPrompt(await taskOf(call));

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
 import { type Changes, changesOf, exclude, takeBaseline } from '../git/changes.ts';
 import { GitFault } from '../git/hardened.ts';
 import type { Repository } from '../git/repository.ts';
@@ -67,6 +68,7 @@ export async function attempt(
   file: string,
 ): Promise<Attempt | NotStarted> {
   const id = `run-${randomBytes(8).toString('hex')}`;
+  makeFolder(site.runs, 0o700);
   const places = placesOfRun(site.runs, id);
   const worktree = await addWorktree(site.repository, site.base, places.path, places.indexFile).catch((error) => {
     throw error instanceof GitFault ? new CannotError(`no work tree could be made: ${error.message}`) : error;

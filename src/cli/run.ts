@@ -36,7 +36,7 @@ export async function run(given: Call): Promise<number> {
     if ('exit' in done) return done.exit;
     attempts.push(done);
     await tellAttempt(done);
-    const stopped = !asked.hasLadder || done.interrupted !== null;
+    const stopped: boolean = !asked.hasLadder || done.interrupted !== null;
     const next: ReturnType<typeof nextRung<AgentProfile>> = stopped ? null : nextRung(rung, done.result.status, left);
     if (next !== null) await tell(`writ: ${rung.agent.name} ${done.result.status}; next: ${next.rung.agent.name}`);
     rung = next?.rung ?? null;

@@ -1,6 +1,5 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { makeFolder } from '../files/make-folder.ts';
 import { GitFault, type Session, startGit, startGitWithInput, withStandIn } from './hardened.ts';
 import type { Repository } from './repository.ts';
 
@@ -23,7 +22,7 @@ const MAX_OUTPUT = 67_108_864;
  * Makes a linked work tree of a commit. Git's own `worktree add` would obey the repository's config; here the four small files of a linked work tree are
  * written as gitrepository-layout(5) has them, and the files laid out by a git that sees the objects alone: no hook, filter, or setting of the repository
  * exists for it. So files under a filter (LFS) hold what the commit holds. Throws GitFault where it cannot be made, with nothing left behind.
- * @param path absolute, outside every work tree, not there yet; its last name has to be unique. @param indexFile absolute, outside of it.
+ * @param path absolute, outside every work tree, not there yet, in a folder that is; its last name has to be unique. @param indexFile absolute, outside of it.
  */
 export async function addWorktree(repo: Repository, base: string, path: string, indexFile: string): Promise<Worktree> {
   if (existsSync(join(repo.commonDir, 'reftable')))
@@ -36,13 +35,12 @@ export async function addWorktree(repo: Repository, base: string, path: string, 
     repository: { ...repo, topLevel: path, gitDir, indexFile: join(gitDir, 'index'), alternates: null },
   };
   try {
-    makeFolder(join(path, '..'), 0o700);
     mkdirSync(path, { mode: 0o700 });
     await withStandIn(worktree.repository, standIn(), async (session) => {
       await ask(session, worktree, ['read-tree', base]);
       await ask(session, worktree, ['checkout-index', '--all', '--force', '-u', '-q']);
     });
-    makeFolder(join(repo.commonDir, 'worktrees'), 0o755);
+    mkdirSync(join(repo.commonDir, 'worktrees'), { recursive: true });
     mkdirSync(gitDir);
     writeFileSync(join(gitDir, 'commondir'), '../..\n');
     writeFileSync(join(gitDir, 'HEAD'), `${base}\n`);

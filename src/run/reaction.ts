@@ -29,6 +29,8 @@ export interface Rung<T> {
   readonly timeout: number;
   /** It ran out of time once already. */
   readonly larger: boolean;
+  /** Its vendor throttled it once already: it is not put back again. */
+  readonly throttled: boolean;
 }
 
 /** How much larger the budget of a second try is. */
@@ -57,7 +59,9 @@ export function nextRung<T>(
       // Only what is behind an agent of another vendor is tried again: by then some time has passed.
       const others = left.filter(({ vendor }) => vendor !== current.vendor);
       const same = left.filter(({ vendor }) => vendor === current.vendor);
-      return others.length === 0 ? null : first([...others, ...same, current]);
+      return others.length === 0
+        ? null
+        : first([...others, ...same, ...(current.throttled ? [] : [{ ...current, throttled: true }])]);
     }
   }
 }
