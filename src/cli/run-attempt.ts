@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../files/make-folder.ts';
 import { type Changes, changesOf, exclude, takeBaseline } from '../git/changes.ts';
@@ -85,14 +85,18 @@ export async function attempt(
     try {
       const start = await bootRun(call, workspace, asked, { profile: rung.agent, file, folder });
       if ('exit' in start) return start;
-      await takeBaseline(worktree);
+      const baseline = await takeBaseline(worktree);
       entered = true;
-      const done = await work(site, asked, rung, worktree, start, root);
+      const done = await work(site, asked, rung, { worktree, baseline, start, cwd: root });
       ({ keep } = done);
       return { rung, ...done.told, boot: start.boot, base: site.base, kept: keep ? worktree.path : null };
     } finally {
       folder.remove();
     }
+  } catch (error) {
+    throw error instanceof GitFault
+      ? new CannotError(`git cannot say what lies in the work tree: ${error.message}`)
+      : error;
   } finally {
     // Where nobody was let in there is no work to lose.
     if (entered && keep) note(site.runs, id, worktree, true);
@@ -106,18 +110,25 @@ export async function attempt(
 
 type Told = Pick<Attempt, 'result' | 'ran' | 'truth' | 'validation' | 'interrupted'>;
 
+/** A work tree that is ready for an agent. */
+interface Ready {
+  readonly worktree: Worktree;
+  readonly baseline: ReadonlySet<string>;
+  readonly start: StartOfRun;
+  readonly cwd: string;
+}
+
 async function work(
   site: Site,
   asked: RunAsked,
   rung: Rung<AgentProfile>,
-  worktree: Worktree,
-  start: StartOfRun,
-  cwd: string,
+  { worktree, baseline, start, cwd }: Ready,
 ): Promise<{ readonly told: Told; readonly keep: boolean }> {
   const ignored = exclude(worktree);
   const before = readShared(site.repository);
   const { timeout } = rung;
   const folder = realpathSync(worktree.path);
+  const place = placeOf(worktree.path, cwd);
   const ran = await runContained({ ...start, cwd, folder, timeout, maxOutput: MAX_OUTPUT });
   if ('fault' in ran) {
     const said = parseResult(`${rung.agent.name} could not be started: ${ran.fault}`, {
@@ -132,9 +143,13 @@ async function work(
   let result = heard(rung.agent, ran);
   if (ran.interrupted !== null) result = withRisk(result, `the host was told to end (${ran.interrupted})`, 'failed');
   if (ran.left > 0) result = withRisk(result, `${ran.left} processes could not be ended`, 'review');
-  const changes = await measured(worktree, ignored);
+  const swapped = place === null || placeOf(worktree.path, cwd) !== place;
+  const changes = swapped ? SWAPPED : await measured(() => changesOf(worktree, ignored, baseline));
   const truth = 'fault' in changes ? null : compareClaim(result.changed_files, changes.paths, site.prefix);
-  result = truth === null ? withRisk(result, UNMEASURED, 'failed') : withTruth(result, truth);
+  result =
+    'fault' in changes
+      ? withRisk(result, `${UNMEASURED}: ${changes.fault}`, 'failed')
+      : withTruth(result, compareClaim(result.changed_files, changes.paths, site.prefix));
   if (truth?.changed.some((path) => /(?:^|\/)\.gitignore$/.test(path)))
     result = withRisk(result, 'a .gitignore changed: files that it hides now were not compared', 'none');
   const after = readShared(site.repository);
@@ -155,6 +170,17 @@ async function work(
 }
 
 const UNMEASURED = 'what changed could not be measured';
+const SWAPPED = { fault: 'the folder is another than it was' };
+
+/** What tells that the work tree and the folder in it are still what an agent was let into, and no link to elsewhere; null where they are gone. */
+function placeOf(top: string, cwd: string): string | null {
+  try {
+    const { dev, ino } = lstatSync(top);
+    return `${dev}:${ino}:${realpathSync(top)}:${realpathSync(cwd)}`;
+  } catch {
+    return null;
+  }
+}
 
 /** What the agent said, on stdout first; what programs tell of limits and faults is often on stderr. */
 function heard({ output }: AgentProfile, ran: Ran): RunResult {
@@ -169,12 +195,12 @@ function heard({ output }: AgentProfile, ran: Ran): RunResult {
     : withRisk(result, `only the last ${ran.stdout.bytes.length} bytes of the output were read`, 'none');
 }
 
-async function measured(worktree: Worktree, ignored: string): Promise<Changes | { readonly fault: string }> {
+async function measured(measure: () => Promise<Changes>): Promise<Changes | { readonly fault: string }> {
   try {
-    return await changesOf(worktree, ignored);
+    return await measure();
   } catch (error) {
-    if (error instanceof GitFault) return { fault: error.message };
-    throw error;
+    // Whatever an agent did to its folder: the run still comes to one object, and its work is kept.
+    return { fault: escapePath(error instanceof Error ? error.message : String(error)) };
   }
 }
 

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { LAUNCHES } from '../generated/launch.ts';
 import { asksForBoot, losing, undoing, withBoot } from '../launch/command-line.ts';
 import { findProgram } from '../launch/find-program.ts';
@@ -6,7 +8,8 @@ import { fitBoot } from '../launch/fit-boot.ts';
 import type { PrivateFolder } from '../launch/private-folder.ts';
 import { isSealed } from '../launch/readings.ts';
 import { type BootContext, toBootContext } from '../load/boot-context.ts';
-import { escapeText } from '../model/escaped.ts';
+import { escapePath, escapeText } from '../model/escaped.ts';
+import type { Judged } from '../model/stages.ts';
 import { type AgentProfile, promptLimit, wordsOf } from '../run/agent-profile.ts';
 import { runEnvironment } from '../run/environment.ts';
 import { withBootText } from '../run/prompt.ts';
@@ -83,6 +86,7 @@ export async function bootRun(
     observe,
   );
   if (exit !== EXIT.ok && !observe) return { exit };
+  if (launch === null && !observe) await takeAway(booted.judgement.artifacts, workspace);
   const counts = Object.fromEntries(boot.sections.map(({ rank, artifacts }) => [rank, artifacts.length]));
   const placed = launch === null ? await withinPrompt(profile, words, asked.prompt, boot, folder) : await byHost();
   if ('exit' in placed) return placed;
@@ -140,4 +144,20 @@ async function withinPrompt(
   return asFile
     ? { words: withBoot(words, folder.write('boot.md', fitted.text)), env: null, prompt }
     : { words, env: null, prompt: withBootText(fitted.text, prompt) };
+}
+
+/**
+ * Nothing narrows an agent that has no host profile: what was refused and left where it lies is taken out of its own work tree, where nobody else
+ * needs it. The commit still holds it.
+ */
+async function takeAway(artifacts: readonly Judged[], { root }: Workspace): Promise<void> {
+  for (const { disposition, evidence } of artifacts) {
+    const { candidate, line } = evidence.parsed;
+    if (disposition !== 'withhold' || candidate.outside || line !== null) continue;
+    const path = join(root.path, candidate.path);
+    // Behind a link to a folder lies what is judged by its own name.
+    if (!existsSync(dirname(path)) || realpathSync(dirname(path)) !== dirname(path)) continue;
+    rmSync(path, { force: true, recursive: true });
+    await tell(`writ: ${escapePath(candidate.path)} is refused, so the work tree of the agent goes without it`);
+  }
 }

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { changesOf, exclude } from '../git/changes.ts';
@@ -8,6 +9,8 @@ import { removeWorktree, type Worktree } from '../git/worktree.ts';
 /** What is written down of a run, beside its work tree. */
 interface Note {
   readonly pid: number;
+  /** Where that number is one: a machine, and a space of process numbers on it. */
+  readonly space: string;
   readonly commonDir: string;
   readonly base: string;
   /** The run ended, and its work was kept for a person. */
@@ -23,7 +26,7 @@ export function placesOfRun(folder: string, id: string): { readonly path: string
 
 /** Writes down whose work tree this is, so that one of a run that was killed can be told. */
 export function note(folder: string, id: string, { repository, base }: Worktree, kept: boolean): void {
-  const said: Note = { pid: process.pid, commonDir: repository.commonDir, base, kept };
+  const said: Note = { pid: process.pid, space: space(), commonDir: repository.commonDir, base, kept };
   writeAtomic(join(folder, `${id}.json`), `${JSON.stringify(said)}\n`, 0o600);
 }
 
@@ -48,7 +51,8 @@ export async function sweepRuns(folder: string, repo: Repository): Promise<reado
       forget(folder, id);
       continue;
     }
-    if (said.kept || isAlive(said.pid)) continue;
+    // A home may be shared by machines and containers: whether it runs can be told only where it began.
+    if (said.kept || said.space !== space() || isAlive(said.pid)) continue;
     const gitDir = join(repo.commonDir, 'worktrees', basename(places.path));
     const repository = { ...repo, topLevel: places.path, gitDir, indexFile: join(gitDir, 'index'), alternates: null };
     const worktree = { ...places, repository, base: said.base };
@@ -62,7 +66,7 @@ async function holdsWork(worktree: Worktree): Promise<boolean> {
   // Killed before git knew of it: nobody was let in yet.
   if (!existsSync(worktree.repository.gitDir)) return existsSync(join(worktree.path, '.git'));
   try {
-    const { paths, head, staged } = await changesOf(worktree, exclude(worktree));
+    const { paths, head, staged } = await changesOf(worktree, exclude(worktree), new Set());
     return paths.length > 0 || head !== worktree.base || staged;
   } catch {
     return true;
@@ -81,10 +85,24 @@ function noteIn(file: string): Note | null {
   try {
     const said = JSON.parse(readFileSync(file, 'utf8')) as Partial<Note> | null;
     return typeof said?.pid === 'number' && typeof said.commonDir === 'string' && typeof said.base === 'string'
-      ? { pid: said.pid, commonDir: said.commonDir, base: said.base, kept: said.kept === true }
+      ? {
+          pid: said.pid,
+          space: String(said.space),
+          commonDir: said.commonDir,
+          base: said.base,
+          kept: said.kept === true,
+        }
       : null;
   } catch {
     return null;
+  }
+}
+
+function space(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
   }
 }
 

@@ -189,6 +189,33 @@ describe('ground truth beside the claim', () => {
   });
 });
 
+describe('an agent that turns on its own work tree', () => {
+  it.each([
+    ['a link to the person’s work tree in its place', 'here=$(pwd); cd /; rm -rf "$here"; ln -s "$ROOT" "$here"'],
+    ['nothing in its place', 'here=$(pwd); cd /; rm -rf "$here"'],
+    ['another folder in its place', 'here=$(pwd); cd /; mv "$here" "$here.away"; mkdir "$here"'],
+  ])('%s: not measured, not validated, not completed', (_, script) => {
+    const at = field();
+    const ran = run(at, `${script}; ${say({})}`, ['--validate', 'touch "$OUT/validated"'], { ROOT: at.root });
+    expect([ran.exit, ran.result.status, ran.result.needs_human_review]).toEqual([1, 'failed', true]);
+    expect(ran.result.known_risks).toEqual(['what changed could not be measured: the folder is another than it was']);
+    expect(existsSync(join(at.out, 'validated'))).toBe(false);
+    expect(at.read('a.txt')).toBe('one\n');
+  });
+
+  it.each([
+    'rm -rf "$(git rev-parse --git-dir)"',
+    'echo "ref: refs/heads/../../x" > "$(git rev-parse --git-dir)/HEAD"',
+    'echo 0000000000000000000000000000000000000001 > "$(git rev-parse --git-dir)/HEAD"',
+    'echo garbage > "$(git rev-parse --git-dir)/index"',
+    'rm -rf "$(git rev-parse --git-common-dir)/objects"',
+  ])('what git knows of it spoilt (%s): one object all the same, and the work kept', (script) => {
+    const at = field();
+    const ran = run(at, `${script}; echo two > a.txt; ${say({ changed_files: ['a.txt'] })}`);
+    expect(readFileSync(join(ran.result.host.worktree ?? '', 'a.txt'), 'utf8')).toBe('two\n');
+  });
+});
+
 describe('--validate', () => {
   it('passes on exit 0, and lowers nothing', () => {
     const ran = run(field(), `echo x > new.txt; ${say({ needs_human_review: true, changed_files: ['new.txt'] })}`, [
