@@ -16,12 +16,13 @@ const ROWS: readonly (readonly string[])[] = [
   ['gate.ts', 'enact.ts'],
   ['core.ts'],
   ['tree'],
-  ['report', 'contract'],
+  ['report', 'contract', 'result'],
+  ['run'],
   ['watch', 'hook'],
   ['cli', 'index.ts'],
 ];
 /** Judging is pure: none of these may reach the machine. */
-const PURE = ['bind', 'verify', 'scan', 'decide', 'model'];
+const PURE = ['bind', 'verify', 'scan', 'decide', 'model', 'result'];
 const MACHINE = /^(?:node:)?(?:fs|fs\/promises|child_process|os|net|http|https|process|worker_threads)$/;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', 'src');

@@ -33,7 +33,7 @@ import { tell } from './output.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
 /** What is to be started, as far as the command line says. */
-interface Asked {
+export interface Asked {
   readonly host: HostProfile;
   readonly launch: LaunchProfile | null;
   readonly words: readonly string[];
@@ -53,11 +53,7 @@ export async function exec(call: Call): Promise<number> {
   const observe = judgement.enforcement === 'observe';
   const boot = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
   await tellBoot(judgement, moved, boot, { raw: observe, host: host.name });
-  const { hosts } = judgement.set.policy;
-  if (hosts !== null && !hosts.includes(host.name) && host.name !== 'generic' && !observe)
-    throw new UsageError(
-      `hosts in policy.yaml leaves ${host.name} out, so the files it reads are not judged: add it there, then writ trust sign`,
-    );
+  refuseUnjudged(host, judgement, observe);
   const plan = toPlan(asked, booted);
   await tellOpen(plan.open, host.title);
   const strict = flag(call, 'strict');
@@ -100,6 +96,15 @@ export async function exec(call: Call): Promise<number> {
   }
 }
 
+/** Throws UsageError where the policy leaves a host out, so that nobody judged what it reads. */
+export function refuseUnjudged(host: HostProfile, { set }: Booted['judgement'], observe: boolean): void {
+  const { hosts } = set.policy;
+  if (hosts !== null && !hosts.includes(host.name) && host.name !== 'generic' && !observe)
+    throw new UsageError(
+      `hosts in policy.yaml leaves ${host.name} out, so the files it reads are not judged: add it there, then writ trust sign`,
+    );
+}
+
 async function toAsked(call: Call): Promise<Asked> {
   const name = text(call, 'host');
   if (name === null)
@@ -120,11 +125,7 @@ async function toAsked(call: Call): Promise<Asked> {
   const placed = withArgs(call.rest, launch === null ? [] : ['-'], launch);
   if ('fault' in placed) throw new UsageError(placed.fault);
   const workspace = openWorkspace(call);
-  const own = workspace.places.moved.find((one) => one.host === host.name && isInside(workspace.root.path, one.path));
-  if (own !== undefined && !keepsHomeOut(host, launch))
-    throw new UsageError(
-      `${own.variable} lies in the workspace, and ${host.title} obeys what is there as if you had written it: set it to a folder outside, or unset it`,
-    );
+  refuseMovedHome(workspace, host, launch);
   const here = process.cwd();
   const cwd = isInside(workspace.root.path, here) ? here : workspace.root.path;
   const program = findProgram(first, cwd, process.env.PATH ?? '');
@@ -136,12 +137,22 @@ async function toAsked(call: Call): Promise<Asked> {
   return { host, launch, words: call.rest, workspace, cwd, program };
 }
 
+/** Throws UsageError where the host's own home was moved into the workspace and no switch keeps it out. */
+export function refuseMovedHome(workspace: Workspace, host: HostProfile, launch: LaunchProfile | null): void {
+  const own = workspace.places.moved.find((one) => one.host === host.name && isInside(workspace.root.path, one.path));
+  if (own !== undefined && !keepsHomeOut(host, launch))
+    throw new UsageError(
+      `${own.variable} lies in the workspace, and ${host.title} obeys what is there as if you had written it: set it to a folder outside, or unset it`,
+    );
+}
+
 /** Whether switches keep out all that a host reads from the home. */
 function keepsHomeOut({ outside }: HostProfile, launch: LaunchProfile | null): boolean {
   return outside.every(({ where, path }) => where !== 'home' || launch?.outside[`home ${path}`] !== undefined);
 }
 
-function toPlan(
+/** Plans a start from the verdicts of a boot: what is narrowed, what is open, what is refused. */
+export function toPlan(
   { host, launch, words, workspace, cwd }: Asked,
   { judgement, moved }: Pick<Booted, 'judgement' | 'moved'>,
 ): Plan {
@@ -165,14 +176,15 @@ function toPlan(
 }
 
 /** Looks again, right before the start, at what the host will read from disk. What is handed over are the bytes judged and needs no second look. */
-async function hasChanged(asked: Asked, { request }: Booted, plan: Plan): Promise<boolean> {
+export async function hasChanged(asked: Asked, { request }: Booted, plan: Plan): Promise<boolean> {
   const now = instantFromMs(Date.now());
   if (now === null) return true;
   const judgement = await judge({ ...request, now, onProgress: null });
   return traceOf(toPlan(asked, { judgement, moved: [] })) !== traceOf(plan);
 }
 
-function openFolder({ root, state, places }: Workspace): PrivateFolder {
+/** A folder for private files of one start. Throws CannotError where there is no place for one. */
+export function openFolder({ root, state, places }: Workspace): PrivateFolder {
   const { XDG_RUNTIME_DIR: runtime, TMPDIR: temporary } = process.env;
   const own = state.kind === 'sqlite' ? join(state.file, '..') : places.configDir;
   const folder = makePrivateFolder(
@@ -184,7 +196,7 @@ function openFolder({ root, state, places }: Workspace): PrivateFolder {
 }
 
 /** @returns the words and environment of the child, or an exit code where it cannot be handed its rules. */
-async function prepare(
+export async function prepare(
   asked: Asked,
   plan: Plan,
   boot: BootContext,
