@@ -32,3 +32,9 @@ export function starred(text: string): string {
 export function escapePath(path: string): string {
   return escapeText(path, 240);
 }
+
+/** A path as one word of a command that somebody may copy into a shell: quoted unless it is plain, never an option. */
+export function shellWord(path: string): string {
+  const told = escapePath(path.startsWith('-') ? `./${path}` : path);
+  return /^[\w./@+:,%-]+$/.test(told) ? told : `'${told.replaceAll("'", "'\\''")}'`;
+}

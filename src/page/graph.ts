@@ -2,10 +2,10 @@ import type { PageData } from './data.ts';
 import { el, middle, svg } from './dom.ts';
 import { type Box, type Graph, type Line, layOut } from './layout.ts';
 
-const WIDTH = 190;
+const WIDTH = 176;
 const HEIGHT = 42;
 const GAP = 12;
-const ACROSS = 96;
+const ACROSS = 72;
 const EDGE = 12;
 
 /** The graph as a drawing whose boxes are links; what hangs on a box lights up when it is pointed at or focused. */
@@ -86,8 +86,8 @@ function drawBox(box: Box, { lines }: Graph, { x, y }: { readonly x: number; rea
     svg('title', {}, `${box.title}: ${box.under}`),
     svg('rect', { x, y, width: WIDTH, height: HEIGHT, rx: 7 }),
     svg('rect', { class: 'mark', x, y, width: 5, height: HEIGHT, rx: 2 }),
-    svg('text', { class: 'title', x: x + 14, y: y + 18 }, middle(box.title, 26)),
-    svg('text', { class: 'under', x: x + 14, y: y + 33 }, middle(box.under, 30)),
+    svg('text', { class: 'title', x: x + 14, y: y + 18 }, middle(box.title, 20)),
+    svg('text', { class: 'under', x: x + 14, y: y + 33 }, middle(box.under, 25)),
   ];
   const kind = `box ${box.kind} ${box.rank ?? ''} ${box.faulty ? 'faulty' : ''}`;
   return box.href === null

@@ -7,6 +7,7 @@ import { instant } from './time.ts';
 /** Why one text ranks as it does, step by step, and what would raise it. */
 export function details(one: PageText, { codes, versions }: PageData): HTMLElement {
   const { writer } = one;
+  const claimed = one.author === null || one.author === writer?.name ? '' : `; its manifest says ${one.author}`;
   const history = versions.filter((version) => version.path === one.path);
   return el(
     'div',
@@ -19,9 +20,7 @@ export function details(one: PageText, { codes, versions }: PageData): HTMLEleme
       ...pair('Read by', one.readBy.map((use) => `${use.host} (${use.loads})`).join(', ') || 'no known host'),
       ...pair(
         'Written by',
-        writer === null
-          ? `unproven${one.author === null ? '' : `; its manifest says ${one.author}`}`
-          : `${writer.name}, ${writer.role}, proven by ${writer.via}`,
+        `${writer === null ? 'unproven' : `${writer.name}, ${writer.role}, proven by ${writer.via}`}${claimed}`,
       ),
       ...(writer !== null && writer.chain.length > 1
         ? pair('Spawned by', writer.chain.slice(0, -1).join(' \u2192 '))

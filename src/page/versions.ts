@@ -7,7 +7,7 @@ import { dayOf, instant } from './time.ts';
 const MOST = 24;
 const LANE = 26;
 const NAMES = 250;
-const CHART = 720;
+const CHART = 900;
 const TOP = 26;
 const DAY = 86_400_000;
 
@@ -45,8 +45,8 @@ function lanes(versions: readonly PageVersion[]): readonly (readonly PageVersion
 function draw({ at }: PageData, paths: readonly (readonly PageVersion[])[]): HTMLElement {
   const all = paths.flat();
   const first = Math.min(...all.map((one) => one.from));
-  // The past keeps at least half of the room: approvals run for months, versions change in days.
-  const last = Math.min(Math.max(at + DAY, ...all.map((one) => one.to ?? at)), at + Math.max(at - first, 7 * DAY));
+  // Of the future no more than of the past, or a season: what changed when is what the drawing is for.
+  const last = Math.min(Math.max(at + DAY, ...all.map((one) => one.to ?? at)), at + Math.max(at - first, 90 * DAY));
   const span = Math.max(1, last - first);
   const x = (when: number): number => NAMES + ((Math.min(last, Math.max(first, when)) - first) / span) * CHART;
   const height = TOP + paths.length * LANE + 8;
@@ -91,7 +91,7 @@ function drawLane(
       'a',
       { href: toAddress({ text: path }), 'aria-label': `${path}, ${count(lane.length, 'version')}` },
       svg('title', {}, path),
-      svg('text', { class: 'name', x: 4, y: y + 16 }, middle(path, 36)),
+      svg('text', { class: 'name', x: 4, y: y + 16 }, middle(path, 33)),
     ),
     ...lane.flatMap((one) => {
       const start = x(one.from);

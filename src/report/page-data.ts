@@ -1,6 +1,7 @@
 import type { Judgement } from '../gate.ts';
 import { HOSTS } from '../generated/hosts.ts';
 import { entryOf } from '../model/codes.ts';
+import { shellWord } from '../model/escaped.ts';
 import type { Judged, LiveApproval } from '../model/stages.ts';
 import type {
   PageData,
@@ -132,7 +133,6 @@ function toEnds(
   people: readonly PagePerson[],
   handoffs: readonly PageHandoff[],
 ): readonly PageEnd[] {
-  const renew = `writ approve --renew`;
   const ends: PageEnd[] = [
     ...artifacts.flatMap(ofText),
     ...people.flatMap(({ name, kind, ends: end }): readonly PageEnd[] =>
@@ -147,7 +147,7 @@ function toEnds(
         at: one.until,
         what: 'exception',
         name: `${short(one.code)} for ${whole(one.path)}`,
-        cure: `writ waive ${short(one.code)} ${whole(one.path)} --owner NAME --reason TEXT --until 30d`,
+        cure: `writ waive ${short(one.code)} ${shellWord(one.path)} --owner NAME --reason TEXT --until 30d`,
       }),
     ),
     ...(set.expiresAt == null
@@ -166,10 +166,24 @@ function toEnds(
     return [
       ...(approvalExpiresAt === null
         ? []
-        : [{ at: approvalExpiresAt, what: 'approval' as const, name, cure: `${renew} ${name}` }]),
+        : [
+            {
+              at: approvalExpiresAt,
+              what: 'approval' as const,
+              name,
+              cure: `writ approve --renew ${shellWord(parsed.candidate.path)}`,
+            },
+          ]),
       ...(own === null
         ? []
-        : [{ at: own, what: 'text' as const, name, cure: `writ write ${name} --class CLASS --expires 7d` }]),
+        : [
+            {
+              at: own,
+              what: 'text' as const,
+              name,
+              cure: `writ write ${shellWord(parsed.candidate.path)} --class ${claimed?.manifest.class ?? 'CLASS'} --expires 7d`,
+            },
+          ]),
     ];
   }
 }
