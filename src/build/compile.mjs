@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileHosts } from './compile-hosts.mjs';
+import { compilePage } from './compile-page.mjs';
 import { compileRules } from './compile-rules.mjs';
 import { compileTemplate } from './compile-template.mjs';
 
@@ -12,3 +13,4 @@ mkdirSync(out, { recursive: true });
 await compileHosts({ root, out: join(out, 'hosts.ts') });
 await compileRules({ root, out });
 compileTemplate({ root, out: join(out, 'template.ts') });
+compilePage({ root, out: join(out, 'page.ts') });

@@ -492,6 +492,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./run.ts')).run(call),
   },
   {
+    name: 'report',
+    summary: 'an HTML page of what binds here, who said so and what ends next',
+    usage: 'writ report [--out FILE.html]',
+    example: 'writ report --out report.html',
+    options: { out: str },
+    positionals: none,
+    run: async (call) => (await import('./report.ts')).report(call),
+  },
+  {
     name: 'metrics',
     summary: 'this workspace and its ledger as a Prometheus text file',
     usage: 'writ metrics [--out FILE.prom]',

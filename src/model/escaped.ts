@@ -45,3 +45,9 @@ function toUnits(char: string): string {
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .join('');
 }
+
+/** A path as one word of a command that somebody may copy into a shell: quoted unless it is plain, never an option. */
+export function shellWord(path: string): string {
+  const told = escapePath(path.startsWith('-') ? `./${path}` : path);
+  return /^[\w./@+:,%-]+$/.test(told) ? told : `'${told.replaceAll("'", "'\\''")}'`;
+}

@@ -1,6 +1,6 @@
 import type { Judgement } from '../gate.ts';
 import { entryOf } from '../model/codes.ts';
-import { escapePath } from '../model/escaped.ts';
+import { escapePath, shellWord } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { Judged, Weighed } from '../model/stages.ts';
 import { summaryOf } from './verdicts.ts';
@@ -264,7 +264,7 @@ function namesShort(names: readonly string[]): string {
 /** Names the artifact where a cure of the table says PATH. */
 export function fill(cure: string, one: Judged, home = false): string {
   const { candidate } = one.evidence.parsed;
-  const named = cure.replace(/\bPATH\b/g, escapePath(candidate.path));
+  const named = cure.replace(/\bPATH\b/g, () => shellWord(candidate.path));
   return candidate.outside || home
     ? named.replace(/\bwrit (approve|check|explain|revoke)\b/g, 'writ $1 --user')
     : named;
