@@ -13,7 +13,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'check',
     summary: 'judge init files; change nothing',
     usage:
-      'writ check [PATH...] [--staged | --rev A..B | --rev A...B | --commit SHA] [--format text|json|sarif|github] [--sarif FILE] [--strict] [--verbose] [--user]',
+      'writ check [PATH...] [--staged | --rev A..B | --rev A...B | --commit SHA] [--format text|json|sarif|github] [--sarif FILE] [--strict] [--verbose] [--user] [--each DIR]',
     example: 'writ check --format json',
     options: {
       staged: bool,
@@ -25,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
       observe: bool,
       verbose: bool,
       user: bool,
+      each: str,
     },
     positionals: { min: 0, max: Infinity },
     run: async (call) => (await import('./check.ts')).check(call),
