@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { createSegments } from './segments.ts';
 
 /** The tables of state, as kysely reads and writes them. Column types stay within what SQLite and PostgreSQL share. */
 export interface StateSchema {
@@ -27,6 +28,13 @@ export interface StateSchema {
     readonly digest: string;
   };
   readonly nonces: { readonly workspace: string; readonly board: string; readonly nonce: string };
+  readonly ledger_segments: {
+    readonly first: number;
+    readonly last: number;
+    readonly head: string;
+    readonly file: string;
+    readonly sha256: string;
+  };
 }
 
 /** Every table, for the probe that each one is there and readable. */
@@ -37,11 +45,12 @@ export const TABLES = [
   'revocations',
   'floors',
   'nonces',
+  'ledger_segments',
 ] as const satisfies readonly (keyof StateSchema)[];
 
 type Migration = (db: Kysely<StateSchema>) => Promise<void>;
 
-const MIGRATIONS: readonly Migration[] = [createFirstTables];
+const MIGRATIONS: readonly Migration[] = [createFirstTables, createSegments];
 
 /** The schema this build writes; state of a higher one was written by a newer writ. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

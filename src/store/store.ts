@@ -5,6 +5,7 @@ import { type Ledger, ledgerOf } from './ledger.ts';
 import type { StateLocation } from './location.ts';
 import { type Nonces, noncesOf } from './nonces.ts';
 import { type Revocations, revocationsOf } from './revocations.ts';
+import { type Segments, segmentsOf } from './segments.ts';
 import type { Unavailable } from './sqlite.ts';
 
 /** What writ remembers outside the workspace. Its calls throw where the file breaks or the disk fills while it is open: the machine is broken, exit 4. */
@@ -14,6 +15,7 @@ export interface Store {
   readonly revocations: Revocations;
   readonly floors: Floors;
   readonly nonces: Nonces;
+  readonly segments: Segments;
   /** May be called twice. */
   close(): Promise<void>;
 }
@@ -42,6 +44,7 @@ export async function openStore(location: StateLocation, mode: 'read' | 'write')
     revocations: revocationsOf(opened.db),
     floors: floorsOf(opened.db),
     nonces: noncesOf(opened.db),
+    segments: segmentsOf(opened.db),
     close: opened.close,
   };
 }
