@@ -7,6 +7,8 @@ import { openWorkspace, toPaths, toRequest, type Workspace } from './workspace.t
 
 /** `writ check`: verdicts only; changes nothing, opens state for reading. */
 export async function check(call: Call): Promise<Exit> {
+  const each = text(call, 'each');
+  if (each !== null) return (await import('./check-each.ts')).checkEach(call, each);
   const format = oneOf(call, 'format', ['text', 'json', 'sarif', 'github']) ?? 'text';
   const workspace = openWorkspace(call);
   const paths = call.positionals.length === 0 ? null : toPaths(workspace, call.positionals);

@@ -1,8 +1,11 @@
+import { resolve } from 'node:path';
 import { escapePath, escapeText } from '../model/escaped.ts';
 import { instantFromMs, isoOf } from '../model/instant.ts';
 import { readPins } from '../policy/pins.ts';
-import { verifyLedger } from '../record/ledger.ts';
-import type { LedgerRow } from '../store/ledger.ts';
+import { allRows } from '../record/archive.ts';
+import { verifyRows } from '../record/ledger.ts';
+import type { LedgerRow, StoredRow } from '../store/ledger.ts';
+import { archiveOf } from '../store/location.ts';
 import { isOpen, openStore, type Store } from '../store/store.ts';
 import { type Call, CannotError, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from './command.ts';
 import { print, tell } from './output.ts';
@@ -20,6 +23,9 @@ export async function log(call: Call): Promise<Exit> {
   const limit = text(call, 'limit') === null ? DEFAULT_LIMITS[format] : Number(text(call, 'limit'));
   if (text(call, 'limit') !== null && (!Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS))
     throw new UsageError('--limit takes a whole number from 1');
+  const archived = flag(call, 'archived');
+  if (archived && (format !== 'ndjson' || text(call, 'limit') !== null || flag(call, 'head')))
+    throw new UsageError('--archived writes every row there is: it takes --format ndjson, and no --limit or --head');
   const store = await openState(call);
   if (store === null) {
     await print(format === 'json' ? '[]\n' : format === 'text' ? 'no decision is recorded yet\n' : '');
@@ -30,7 +36,8 @@ export async function log(call: Call): Promise<Exit> {
       await print(`${(await store.ledger.tail())?.hash ?? ''}\n`);
       return EXIT.ok;
     }
-    if (format === 'ndjson') return await stream(store, limit);
+    if (format === 'ndjson')
+      return await stream(archived ? allRows(store, archiveFor(call)) : await newest(store, limit));
     const rows = (await store.ledger.read({ limit })).map(toLine);
     if (format === 'json') await print(`${JSON.stringify(rows, null, 1)}\n`);
     else
@@ -49,11 +56,10 @@ export async function log(call: Call): Promise<Exit> {
 }
 
 /** Rows are written as they are read, so that the size of the ledger is no matter. A row that is not as writ writes it is told and ends in 4: it may be what was to be hidden. */
-async function stream(store: Store, limit: number): Promise<Exit> {
-  const after = ((await store.ledger.tail())?.seq ?? 0) - limit;
+async function stream(stored: AsyncIterable<StoredRow>): Promise<Exit> {
   let lines = '';
   let damaged = 0;
-  for await (const { row } of store.ledger.all(after)) {
+  for await (const { row } of stored) {
     if (row === null) damaged += 1;
     else lines += `${JSON.stringify(toLine(row))}\n`;
     if (lines.length < CHUNK) continue;
@@ -64,6 +70,16 @@ async function stream(store: Store, limit: number): Promise<Exit> {
   if (damaged === 0) return EXIT.ok;
   await tell(`writ: ${damaged} rows are damaged and left out; see: writ log verify`);
   return EXIT.unchecked;
+}
+
+async function newest(store: Store, limit: number): Promise<AsyncIterable<StoredRow>> {
+  return store.ledger.all(((await store.ledger.tail())?.seq ?? 0) - limit);
+}
+
+/** Where the archived rows lie. */
+function archiveFor(call: Call): string | null {
+  const given = text(call, 'archive');
+  return given === null ? archiveOf(openWorkspace(call).state) : resolve(given);
 }
 
 /** The fields of a row, by name and in this order, whatever the table holds besides; names are escaped and never cut. */
@@ -105,7 +121,7 @@ export async function verify(call: Call): Promise<Exit> {
   }
   try {
     for (const known of [head, mark?.head ?? null]) {
-      const verdict = await verifyLedger(store, known);
+      const verdict = await verifyRows(allRows(store, archiveFor(call)), known);
       if (!verdict.ok)
         throw new RefusedError('state-unavailable', `the ledger does not stand at row ${verdict.seq}: ${verdict.why}`);
       if (known === (mark?.head ?? null)) await print(`${verdict.rows} rows, whole; head ${verdict.head ?? 'none'}\n`);

@@ -42,10 +42,15 @@ export async function recordDecisions(
  * @param head a head kept elsewhere, bare hex, or null. Only against a head can a tail that was cut off be noticed.
  */
 export async function verifyLedger(store: Pick<Store, 'ledger'>, head: string | null): Promise<LedgerVerdict> {
+  return verifyRows(store.ledger.all(), head);
+}
+
+/** The same over rows from wherever they lie: state alone, or the archive and then state. */
+export async function verifyRows(rows: AsyncIterable<StoredRow>, head: string | null): Promise<LedgerVerdict> {
   let prev = CHAIN_START;
   let seq = 0;
   let headSeen = head === null || head === CHAIN_START;
-  for await (const stored of store.ledger.all()) {
+  for await (const stored of rows) {
     const why = faultOf(stored, seq + 1, prev);
     if (why !== null) return { ok: false, seq: stored.seq, why };
     seq += 1;
@@ -62,7 +67,9 @@ function sealRow(prev: string, row: UnsealedRow): string {
   return sha256Hex(prev + canonicalJson(row));
 }
 
-function faultOf(stored: StoredRow, expected: number, prev: string): string | null {
+/** @returns why a row does not stand at its place in the chain, or null. */
+export function faultOf(stored: StoredRow, expected: number, prev: string): string | null {
+  if (stored.why !== undefined) return stored.why;
   if (stored.seq !== expected) return `row ${expected} is missing`;
   if (stored.row === null) return 'a column does not hold what writ writes';
   const { hash, ...unsealed } = stored.row;

@@ -46,6 +46,8 @@ export type Seal = (prev: string, row: UnsealedRow) => string;
 export interface StoredRow {
   readonly seq: number;
   readonly row: LedgerRow | null;
+  /** Why it is null, where that is not its columns. */
+  readonly why?: string;
 }
 
 export interface Ledger {

@@ -26,3 +26,8 @@ export function toStateLocation(
   const base = xdgStateHome && path.isAbsolute(xdgStateHome) ? xdgStateHome : path.join(home, '.local', 'state');
   return { kind: 'sqlite', file: path.join(base, 'writ', FILE_NAME) };
 }
+
+/** Where old rows of the ledger are archived unless a folder is given: beside the state file; null where state has no folder of its own. */
+export function archiveOf(state: StateLocation): string | null {
+  return state.kind === 'sqlite' ? path.join(path.dirname(state.file), 'archive') : null;
+}

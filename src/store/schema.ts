@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { type ContractSchema, createContractTables } from './contract-tables.ts';
+import { createSegments } from './segments.ts';
 
 /** The tables of state, as kysely reads and writes them. Column types stay within what SQLite and PostgreSQL share. */
 export interface StateSchema extends ContractSchema {
@@ -28,6 +29,13 @@ export interface StateSchema extends ContractSchema {
     readonly digest: string;
   };
   readonly nonces: { readonly workspace: string; readonly board: string; readonly nonce: string };
+  readonly ledger_segments: {
+    readonly first: number;
+    readonly last: number;
+    readonly head: string;
+    readonly file: string;
+    readonly sha256: string;
+  };
 }
 
 /** Every table, for the probe that each one is there and readable. */
@@ -40,11 +48,12 @@ export const TABLES = [
   'nonces',
   'contract_rows',
   'contract_grants',
+  'ledger_segments',
 ] as const satisfies readonly (keyof StateSchema)[];
 
 type Migration = (db: Kysely<StateSchema>) => Promise<void>;
 
-const MIGRATIONS: readonly Migration[] = [createFirstTables, createContractTables];
+const MIGRATIONS: readonly Migration[] = [createFirstTables, createContractTables, createSegments];
 
 /** The schema this build writes; state of a higher one was written by a newer writ. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -22,6 +22,8 @@ import { snapshot } from './snapshot.ts';
 /** State that cannot be used; `why` is for people. */
 export interface Unavailable {
   readonly unavailable: string;
+  /** Only its schema is older than this build: the next writer brings it forward. */
+  readonly older?: true;
 }
 
 /** An open state database. `close` releases the file. */
@@ -37,9 +39,10 @@ export async function openReading(file: string): Promise<OpenDatabase | Unavaila
   const side = sideFiles(file);
   if (!side.wal) {
     const opened = await tryOpen(file, 'ro');
-    if (!('unavailable' in opened) || !side.journal()) return opened;
+    if (!('unavailable' in opened) || !(side.journal() || opened.older)) return opened;
   }
-  // A writer was killed in mid-write. Undoing its half-written pages is a change, so that is done on a private copy.
+  // A writer was killed in mid-write, or the schema is an older one. Undoing half-written pages and bringing tables forward are changes, so that is
+  // done on a private copy.
   const copy = snapshot(file);
   if (copy === null) return { unavailable: `the state file ${file} is being recovered; run the command again` };
   const opened = await tryOpen(copy.file, 'rw');
@@ -111,7 +114,8 @@ async function tryOpen(file: string, mode: 'ro' | 'rw'): Promise<OpenDatabase | 
       return opened;
     }
     await opened.close();
-    return { unavailable: versionFault(file, version) };
+    const fault = { unavailable: versionFault(file, version) };
+    return version > 0 && version < SCHEMA_VERSION ? { ...fault, older: true } : fault;
   } catch (error) {
     await opened?.close().catch(() => {});
     return cannotUse(file, error);

@@ -6,6 +6,7 @@ import { type Ledger, ledgerOf } from './ledger.ts';
 import type { StateLocation } from './location.ts';
 import { type Nonces, noncesOf } from './nonces.ts';
 import { type Revocations, revocationsOf } from './revocations.ts';
+import { type Segments, segmentsOf } from './segments.ts';
 import type { Unavailable } from './sqlite.ts';
 
 /** What writ remembers outside the workspace. Its calls throw where the file breaks or the disk fills while it is open: the machine is broken, exit 4. */
@@ -16,6 +17,7 @@ export interface Store {
   readonly floors: Floors;
   readonly nonces: Nonces;
   readonly contracts: Contracts;
+  readonly segments: Segments;
   /** May be called twice. */
   close(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export async function openStore(location: StateLocation, mode: 'read' | 'write')
     floors: floorsOf(opened.db),
     nonces: noncesOf(opened.db),
     contracts: contractsOf(opened.db),
+    segments: segmentsOf(opened.db),
     close: opened.close,
   };
 }

@@ -205,6 +205,24 @@ describe('damage is unavailable, in both modes', () => {
     expect(await openStore({ kind: 'sqlite', file }, 'write')).toHaveProperty('unavailable');
   });
 
+  it('an older schema is read as it would be brought forward, changing nothing; the next writer does that', async () => {
+    const first = await open('write');
+    await first.ledger.append([draft('a')], seal);
+    await first.close();
+    const raw = new Database(file);
+    raw.exec('drop table ledger_segments; update state_version set version = 1');
+    raw.close();
+    const before = picture();
+    const reader = await open('read');
+    expect((await reader.ledger.tail())?.seq).toBe(1);
+    expect(await reader.segments.list()).toEqual([]);
+    await reader.close();
+    expect(picture()).toBe(before);
+    await (await open('write')).close();
+    expect(picture()).not.toBe(before);
+    expect((await (await open('read')).ledger.tail())?.seq).toBe(1);
+  });
+
   it('names a newer writ', async () => {
     await (await open('write')).close();
     new Database(file).exec('update state_version set version = 99');

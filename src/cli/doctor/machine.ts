@@ -5,7 +5,9 @@ import { cleanEnvironment } from '../../git/hardened.ts';
 import { escapePath } from '../../model/escaped.ts';
 import { isoOf } from '../../model/instant.ts';
 import { PINS_FILE } from '../../policy/pins.ts';
-import { verifyLedger } from '../../record/ledger.ts';
+import { allRows } from '../../record/archive.ts';
+import { verifyRows } from '../../record/ledger.ts';
+import { archiveOf } from '../../store/location.ts';
 import { isOpen, openStore } from '../../store/store.ts';
 import { type Check, fail, ok, type Patient, type Subject, unchecked, warn } from './check.ts';
 
@@ -138,7 +140,7 @@ async function checkLedger({ workspace, judgement, pins }: Patient): Promise<rea
     const { checkout } = judgement.memory.remembered;
     const id = judgement.set.workspace;
     const same = checkout === null || checkout === id;
-    const verdict = await verifyLedger(store, mark?.head ?? null);
+    const verdict = await verifyRows(allRows(store, archiveOf(state)), mark?.head ?? null);
     return [
       same
         ? ok(
