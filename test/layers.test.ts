@@ -16,7 +16,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['gate.ts', 'enact.ts'],
   ['core.ts'],
   ['tree'],
-  ['report'],
+  ['report', 'handoff'],
   ['watch', 'hook'],
   ['cli', 'index.ts'],
 ];

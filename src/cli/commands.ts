@@ -197,6 +197,42 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./post.ts')).post(call),
   },
   {
+    name: 'handoff create',
+    summary: 'sign a handoff to another agent; prints the envelope',
+    usage:
+      'writ handoff create --to NAME --intent TEXT [--constraint F1]... [--evidence JSON]... [--step JSON]... [--floor F02=PASS]... [--next TEXT]... [--note TEXT] [--prev FILE] [--task ID] [--level T1] [--expires 10m] [--finish 7d] [--strict] [--out FILE]',
+    example:
+      'writ handoff create --to worker-7 --intent "make the export test pass" --constraint F1 --out handoff.json',
+    options: signing({
+      to: str,
+      intent: str,
+      constraint: many,
+      evidence: many,
+      step: many,
+      floor: many,
+      next: many,
+      note: str,
+      prev: str,
+      task: str,
+      level: str,
+      expires: str,
+      finish: str,
+      strict: bool,
+      out: str,
+    }),
+    positionals: none,
+    run: async (call) => (await import('./handoff/create.ts')).create(call),
+  },
+  {
+    name: 'handoff verify',
+    summary: 'the artifact of a handoff to you, or why it is refused',
+    usage: 'writ handoff verify FILE [--strict]',
+    example: 'writ handoff verify handoff.json --as worker-7 --key worker-7',
+    options: signing({ strict: bool }),
+    positionals: { min: 1, max: 1 },
+    run: async (call) => (await import('./handoff/verify.ts')).verify(call),
+  },
+  {
     name: 'approve',
     summary: 'show what changed, then sign for exactly these bytes',
     usage:

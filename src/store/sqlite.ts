@@ -16,7 +16,7 @@ import { pathToFileURL } from 'node:url';
 import type { DatabaseConnection, DatabaseIntrospector, Dialect } from 'kysely';
 import { CompiledQuery, Kysely, SqliteAdapter, SqliteDriver, SqliteQueryCompiler } from 'kysely';
 import Database from 'libsql';
-import { migrate, SCHEMA_VERSION, type StateSchema, TABLES } from './schema.ts';
+import { migrate, SCHEMA_VERSION, type StateSchema, type TableName, tablesOf } from './schema.ts';
 import { snapshot } from './snapshot.ts';
 
 /** State that cannot be used; `why` is for people. */
@@ -27,6 +27,8 @@ export interface Unavailable {
 /** An open state database. `close` releases the file. */
 export interface OpenDatabase {
   readonly db: Kysely<StateSchema>;
+  /** The tables that are there: those of an older schema, where state is only read. */
+  readonly tables: readonly TableName[];
   close(): Promise<void>;
 }
 
@@ -51,7 +53,7 @@ export async function openReading(file: string): Promise<OpenDatabase | Unavaila
     await opened.close();
     copy.remove();
   };
-  return { db: opened.db, close };
+  return { db: opened.db, tables: opened.tables, close };
 }
 
 /** Opens state to write it; creates it where it is missing and brings an older schema forward. */
@@ -103,12 +105,10 @@ async function tryOpen(file: string, mode: 'ro' | 'rw'): Promise<OpenDatabase | 
     opened = connect(file, mode);
     if (!opened.isWhole()) throw new Error('it was cut short');
     const version = await probe(opened.db);
-    if (version === SCHEMA_VERSION) {
-      return opened;
-    }
-    if (version > 0 && version < SCHEMA_VERSION && mode === 'rw') {
-      await upgrade(opened.db);
-      return opened;
+    if (version > 0 && version <= SCHEMA_VERSION) {
+      // What an older writ wrote is read as it is: a check after an update must not fail for want of a write.
+      if (version < SCHEMA_VERSION && mode === 'rw') await upgrade(opened.db);
+      return { ...opened, tables: tablesOf(mode === 'rw' ? SCHEMA_VERSION : version) };
     }
     await opened.close();
     return { unavailable: versionFault(file, version) };
@@ -122,8 +122,8 @@ async function tryOpen(file: string, mode: 'ro' | 'rw'): Promise<OpenDatabase | 
 async function probe(db: Kysely<StateSchema>): Promise<number> {
   const row = await db.selectFrom('state_version').select('version').where('id', '=', 1).executeTakeFirst();
   const version = Number(row?.version ?? 0);
-  if (version !== SCHEMA_VERSION) return version;
-  for (const table of TABLES)
+  if (version > SCHEMA_VERSION) return version;
+  for (const table of tablesOf(version))
     await db
       .selectFrom(table)
       .select((e) => e.lit(1).as('one'))
@@ -143,11 +143,10 @@ async function upgrade(db: Kysely<StateSchema>): Promise<void> {
 function versionFault(file: string, version: number): string {
   if (version > SCHEMA_VERSION)
     return `the state file ${file} was written by a newer writ (schema ${version}); update writ`;
-  if (version > 0) return `the state file ${file} has an older schema (${version}); run: writ load`;
   return `the state file ${file} has no schema version, so it is not whole`;
 }
 
-interface Connection extends OpenDatabase {
+interface Connection extends Omit<OpenDatabase, 'tables'> {
   isWhole(): boolean;
 }
 

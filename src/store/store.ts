@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Checkouts, checkoutsOf } from './checkouts.ts';
 import { type Floors, floorsOf } from './floors.ts';
+import { type Handoffs, handoffsOf } from './handoffs.ts';
 import { type Ledger, ledgerOf } from './ledger.ts';
 import type { StateLocation } from './location.ts';
 import { type Nonces, noncesOf } from './nonces.ts';
@@ -14,6 +15,7 @@ export interface Store {
   readonly revocations: Revocations;
   readonly floors: Floors;
   readonly nonces: Nonces;
+  readonly handoffs: Handoffs;
   /** May be called twice. */
   close(): Promise<void>;
 }
@@ -42,6 +44,7 @@ export async function openStore(location: StateLocation, mode: 'read' | 'write')
     revocations: revocationsOf(opened.db),
     floors: floorsOf(opened.db),
     nonces: noncesOf(opened.db),
+    handoffs: handoffsOf(opened.db, opened.tables.includes('handoffs')),
     close: opened.close,
   };
 }

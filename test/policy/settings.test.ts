@@ -33,7 +33,7 @@ initPaths: [{path: "prompts/**/*.md", loads: launch}]
 classes: {policy: advisory, memory: quarantined}
 modes: {${auditable[0]}: audit}
 limits: {fileBytes: 2048, files: 7, scanWork: 9}
-handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS: 0.90, DER: 0.85, INT: 0.75, SPEC: 0.60}}
+handoffs: {ackSeconds: 12, escalate: {url: "https://example.com/x"}, rungs: {OBS: 0.8, DER: 0.85, INT: 0.75, SPEC: 0.60}}
 `);
     expect('policy' in read && read.policy).toEqual({
       workspace: 'github.com/acme/app',
@@ -65,7 +65,26 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
       ]),
       audit: new Set([auditable[0]]),
       limits: { fileBytes: 2048, files: 7, scanWork: 9 },
+      handoffs: {
+        ackSeconds: 12,
+        escalateUrl: 'https://example.com/x',
+        rungs: { OBS: 0.8, DER: 0.85, INT: 0.75, SPEC: 0.6 },
+      },
     });
+  });
+
+  it('whoever is told of an escalation is told over TLS, or on this machine', async () => {
+    const read = (url: string) => parsePolicyFile(`${BASE}handoffs: {escalate: {url: "${url}"}}\n`);
+    for (const url of ['https://a.example/x', 'http://127.0.0.1:8080/x', 'http://localhost/x', 'http://[::1]:9/x'])
+      expect('policy' in (await read(url))).toBe(true);
+    for (const url of [
+      'http://a.example/x',
+      'http://127.0.0.1.evil.example/',
+      'file:///etc/passwd',
+      'ftp://127.0.0.1/',
+      'x',
+    ])
+      expect('fault' in (await read(url))).toBe(true);
   });
 
   it('what is left out is the default', async () => {

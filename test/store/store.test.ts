@@ -72,6 +72,30 @@ function picture(): string {
 }
 
 describe('opening', () => {
+  it('state that an older writ wrote is read as it is, unchanged, and brought forward by the first write', async () => {
+    const store = await open('write');
+    await store.ledger.append([draft('a')], seal);
+    await store.close();
+    const old = new Database(file);
+    old.exec('drop table handoffs; update state_version set version = 1');
+    old.close();
+    const before = picture();
+    const reading = await open('read');
+    expect((await reading.ledger.tail())?.seq).toBe(1);
+    expect(await reading.handoffs.list({ workspace: 'w', open: false, limit: 9 })).toEqual([]);
+    expect(await reading.handoffs.open('w')).toEqual([]);
+    expect(await reading.handoffs.named('w', 'x')).toEqual([]);
+    await reading.close();
+    expect(picture()).toBe(before);
+    const writing = await open('write');
+    expect((await writing.ledger.tail())?.seq).toBe(1);
+    expect(await writing.handoffs.list({ workspace: 'w', open: false, limit: 9 })).toEqual([]);
+    await writing.close();
+    const rows = new Database(file).prepare('select version from state_version').all();
+    expect(rows).toEqual([{ version: expect.any(Number) }]);
+    expect(Number((rows[0] as { version: number }).version)).toBeGreaterThan(1);
+  });
+
   it('none and a missing file are null; an address is unavailable and never printed', async () => {
     expect(await openStore({ kind: 'none' }, 'write')).toBeNull();
     expect(await openStore({ kind: 'sqlite', file }, 'read')).toBeNull();
