@@ -233,6 +233,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./handoff/verify.ts')).verify(call),
   },
   {
+    name: 'handoff serve',
+    summary: 'take handoffs over A2A, until it is stopped',
+    usage: 'writ handoff serve [--listen 127.0.0.1:0] [--public-url URL] [--queue]',
+    example: 'writ handoff serve --listen 127.0.0.1:4100 --as worker-7 --key worker-7',
+    options: signing({ listen: str, 'public-url': str, queue: bool }),
+    positionals: none,
+    run: async (call) => (await import('./handoff/serve.ts')).serve(call),
+  },
+  {
     name: 'approve',
     summary: 'show what changed, then sign for exactly these bytes',
     usage:

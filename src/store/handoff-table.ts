@@ -13,6 +13,9 @@ export interface HandoffTable {
   readonly digest: string;
   /** The A2A task, by the receiver\u2019s name for it and by the sender\u2019s. */
   readonly task: string;
+  /** The task that is handed over, by the name its sender signed; null where it has none. */
+  readonly task_id: string | null;
+  /** The client’s name for the A2A task or message. */
   readonly message_id: string;
   readonly state: string;
   /** The whole envelope file. */
@@ -40,6 +43,7 @@ export async function createHandoffs(db: Kysely<StateSchema>): Promise<void> {
     .addColumn('receiver', 'text', (c) => c.notNull())
     .addColumn('digest', 'text', (c) => c.notNull())
     .addColumn('task', 'text', (c) => c.notNull())
+    .addColumn('task_id', 'text')
     .addColumn('message_id', 'text', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('wire', 'text', (c) => c.notNull())

@@ -20,6 +20,7 @@ export interface HandoffRow extends HandoffKey {
   /** Bare hex sha256 of the payload. */
   readonly digest: string;
   readonly task: string;
+  readonly taskId: string | null;
   readonly messageId: string;
   readonly state: HandoffState;
   readonly ack: string | null;
@@ -103,7 +104,13 @@ export function handoffsOf(db: Kysely<StateSchema>, there: boolean): Handoffs {
         .select(COLUMNS)
         .where('workspace', '=', workspace)
         .where((e) =>
-          e.or([e('handoff_id', '=', word), e('task', '=', word), e('message_id', '=', word), e('digest', '=', word)]),
+          e.or([
+            e('handoff_id', '=', word),
+            e('task', '=', word),
+            e('task_id', '=', word),
+            e('message_id', '=', word),
+            e('digest', '=', word),
+          ]),
         )
         .orderBy('at')
         .limit(64)
@@ -169,6 +176,7 @@ const COLUMNS = [
   'receiver',
   'digest',
   'task',
+  'task_id',
   'message_id',
   'state',
   'ack',
@@ -186,12 +194,13 @@ async function begin(
   row: HandoffRow,
   wire: string,
 ): Promise<{ readonly made: boolean; readonly row: HandoffRow } | null> {
-  const { handoffId, messageId, expiresAt, finishBy, ...same } = row;
+  const { handoffId, taskId, messageId, expiresAt, finishBy, ...same } = row;
   const made = await db
     .insertInto('handoffs')
     .values({
       ...same,
       handoff_id: handoffId,
+      task_id: taskId,
       message_id: messageId,
       expires_at: expiresAt,
       finish_by: finishBy,
@@ -221,7 +230,7 @@ type Stored = Omit<Selectable<HandoffTable>, 'wire'>;
 
 /** None where a column does not hold what writ writes: then the row says nothing. */
 function toRow(stored: Stored): readonly HandoffRow[] {
-  const { handoff_id, message_id, expires_at, finish_by, ...same } = stored;
+  const { handoff_id, task_id, message_id, expires_at, finish_by, ...same } = stored;
   const state = stateOf(stored.state);
   const times = [stored.at, stored.changed, expires_at, finish_by].map(Number);
   if (state === null || !times.every(Number.isSafeInteger)) return [];
@@ -230,6 +239,7 @@ function toRow(stored: Stored): readonly HandoffRow[] {
     {
       ...same,
       handoffId: handoff_id,
+      taskId: task_id,
       messageId: message_id,
       side: sideOf(stored.side),
       state,
