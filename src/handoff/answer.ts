@@ -57,6 +57,18 @@ export function openAck(
   return 'why' in who ? { why: `the ACK is not proven: ${who.why}` } : predicate;
 }
 
+/** @returns which envelope an answer speaks of, where the one it names signed it; null for everything else. */
+export function envelopeOfAck(
+  value: unknown,
+  by: Authority,
+  now: Instant,
+): (EnvelopeName & { readonly to: string }) | null {
+  const statement = openOne(value, by);
+  if ('why' in statement || statement.predicate.type !== 'ack') return null;
+  const { handoffId, envelope: digest, by: to } = statement.predicate;
+  return 'why' in provenAs(to, statement.signers, by, now) ? null : { handoffId, digest, to };
+}
+
 /** Signs the order to stop working on one handoff. @returns the envelope text of a `urn:writ:cancel:v1`. */
 export async function sealCancel(
   of: EnvelopeName,

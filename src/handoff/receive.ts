@@ -62,7 +62,8 @@ export async function receive(envelope: unknown, messageId: string, receiver: Re
     ...by,
     now,
     audience: me,
-    seen: async (question) => (await rows.seen(question)).length > 0,
+    // The same envelope is no replay: whoever was faster with it has answered, and `begin` finds that answer.
+    seen: async (question) => (await rows.seen(question)).some((row) => row.digest !== question.digest),
   });
   if (!isVerified(opened)) {
     const { refused, proven } = opened;

@@ -304,7 +304,7 @@ describe('pins.yaml', () => {
   };
 
   it('no file, no pins; a folder that is not there, no pins', async () => {
-    const nothing = { pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' };
+    const nothing = { pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null };
     expect(await read(null, null)).toEqual(nothing);
     expect(
       await readPins({ systemDir: '/nonexistent/writ', configDir: join(tempDir(), 'x'), environment: null }),
@@ -328,11 +328,15 @@ describe('pins.yaml', () => {
       ledger: { state: '/tmp/"x"/writ.db', head: 'b'.repeat(64), rows: 7 },
       enforcement: 'observe',
       quarantine: 'withhold',
+      escalate: ['/usr/bin/notify', '--title', 'a "handoff": #1'],
     };
     expect(await read(null, renderPins(pins))).toEqual(pins);
     expect(
-      await read(null, renderPins({ ...pins, pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' })),
-    ).toEqual({ pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' });
+      await read(
+        null,
+        renderPins({ ...pins, pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null }),
+      ),
+    ).toEqual({ pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null });
   });
 
   it.skipIf(process.getuid?.() !== 0)(

@@ -9,24 +9,33 @@ import { type Call, CannotError } from '../command.ts';
 import { openSigner } from '../signing.ts';
 import { openWorkspace, toRequest, type Workspace } from '../workspace.ts';
 
-/** Where a handoff command works, and as whom. */
-export interface Desk {
+/** Where a handoff command works. */
+export interface Reader {
   readonly workspace: Workspace;
   readonly judgement: Judgement;
   readonly authority: Authority;
-  readonly signer: KnownSigner;
-  /** The id of the governed workspace. */
+  /** The id of the governed workspace; empty where no intact set names one. */
   readonly id: string;
 }
 
-/** Opens the workspace, what people decided in it, and the key of whoever acts. Throws RefusedError where the key is nobody\u2019s. */
-export async function openDesk(call: Call): Promise<Desk> {
+/** And as whom. */
+export interface Desk extends Reader {
+  readonly signer: KnownSigner;
+}
+
+/** Opens the workspace and what people decided in it. Throws CannotError where state cannot be read. */
+export async function openReader(call: Call): Promise<Reader> {
   const workspace = openWorkspace(call);
   const judgement = await judge(toRequest(workspace, call, []));
   const unread = judgement.findings.find((one) => one.code === 'state-unavailable');
   if (unread !== undefined) throw new CannotError(unread.message);
-  const signer = await openSigner(call, judgement);
-  return { workspace, judgement, signer, authority: await authorityOf(judgement), id: judgement.set.workspace ?? '' };
+  return { workspace, judgement, authority: await authorityOf(judgement), id: judgement.set.workspace ?? '' };
+}
+
+/** The same, with the key of whoever acts. Throws RefusedError where the key is nobody’s. */
+export async function openDesk(call: Call): Promise<Desk> {
+  const reader = await openReader(call);
+  return { ...reader, signer: await openSigner(call, reader.judgement) };
 }
 
 /** Who is who now: read anew, as a server that runs for days must. */

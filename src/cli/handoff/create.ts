@@ -14,6 +14,7 @@ import { print, tell } from '../output.ts';
 import { until } from '../write.ts';
 import { writeOut } from '../write-out.ts';
 import { openDesk } from './authority.ts';
+import { spelt } from './print-json.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -56,7 +57,7 @@ export async function create(call: Call): Promise<Exit> {
   if ('refused' in sealed) throw refusedBy(sealed.refused);
   await tellFindings(sealed.findings);
   const out = text(call, 'out');
-  if (out === null) await print(sealed.text);
+  if (out === null) await print(spelt(sealed.text));
   else {
     await writeOut(out, sealed.text);
     await tell(`handoff ${sealed.handoffId} to ${to} signed as ${signer.identity.principal}, in ${escapePath(out)}`);

@@ -1,9 +1,9 @@
 import { isVerified, openHandoff } from '../../handoff/open.ts';
 import type { Store } from '../../store/store.ts';
 import { type Call, EXIT, type Exit, flag } from '../command.ts';
-import { print } from '../output.ts';
 import { openDesk, openRows } from './authority.ts';
 import { readEnvelopeFile, refusedBy, tellFindings } from './create.ts';
+import { printJson } from './print-json.ts';
 
 /** `writ handoff verify`: the artifact of an envelope addressed to whoever asks, or why it is refused. Takes nothing over. */
 export async function verify(call: Call): Promise<Exit> {
@@ -19,7 +19,7 @@ export async function verify(call: Call): Promise<Exit> {
     });
     if (!isVerified(opened)) throw refusedBy(opened.refused);
     await tellFindings(opened.findings);
-    await print(`${JSON.stringify(opened.artifact, null, 1)}\n`);
+    await printJson(opened.artifact, 1);
     return flag(call, 'strict') && opened.findings.length > 0 ? EXIT.refused : EXIT.ok;
   } finally {
     await store?.close();
