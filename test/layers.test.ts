@@ -16,7 +16,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['gate.ts', 'enact.ts'],
   ['core.ts'],
   ['tree'],
-  ['report', 'contract', 'result'],
+  ['report', 'contract', 'result', 'handoff'],
   ['run'],
   ['watch', 'hook'],
   ['cli', 'index.ts'],

@@ -95,6 +95,7 @@ const STAGES = {
   board: 'Boards',
   host: 'Hosts: what a host does with the file',
   set: 'Set: the policy set, the machine, the workspace as a whole',
+  handoff: 'Handoffs: what one agent hands another',
 };
 const EFFECTS = {
   quarantine: 'quarantined',

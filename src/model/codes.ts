@@ -2,7 +2,17 @@ import { type ArtifactClass, CEILING, canBind } from './artifact-class.ts';
 import type { Effect, Finding, FindingCode, FindingDetail } from './finding.ts';
 import type { Rank } from './rank.ts';
 
-export type Stage = 'discover' | 'parse' | 'bind' | 'verify' | 'scan' | 'imports' | 'board' | 'host' | 'set';
+export type Stage =
+  | 'discover'
+  | 'parse'
+  | 'bind'
+  | 'verify'
+  | 'scan'
+  | 'imports'
+  | 'board'
+  | 'host'
+  | 'set'
+  | 'handoff';
 
 /** One row of the table: everything the product knows about a code. */
 export interface CodeEntry {
@@ -40,6 +50,9 @@ const approval = { effect: 'note', effectPC: 'quarantine', withheld: 'unless-int
 const spawnFault = { stage: 'bind', effect: 'reference', adoptable: true, demotes: true, ...move } as const;
 const unreadable = { stage: 'discover', effect: 'quarantine', unchecked: true, withheld: 'always' } as const;
 const setFault = { stage: 'set', effect: 'reference', everywhere: true, ...move } as const;
+/** Nothing lies anywhere to be moved: what is refused is not taken over. */
+const handoffFault = { stage: 'handoff', effect: 'quarantine', withheld: 'always' } as const;
+const handoffNote = { stage: 'handoff', effect: 'note', ...move } as const;
 const setNote = { stage: 'set', effect: 'note', ...move } as const;
 
 const TABLE = {
@@ -695,6 +708,87 @@ const TABLE = {
     meaning: 'The file could not be moved to quarantine; it is withheld where it lies.',
     cure: 'Make the workspace and its quarantine folder writable.',
     rule: 'decisions.md set',
+  },
+  // handoff
+  'handoff-invalid': {
+    ...handoffFault,
+    meaning: 'It is no handoff: a field of its envelope or of what it hands over is missing, unknown or out of bounds.',
+    cure: 'Make it anew: writ handoff create --to NAME --intent TEXT',
+    rule: 'FORGE handoff artifact schema',
+  },
+  'handoff-signature': {
+    ...handoffFault,
+    meaning: 'Its signature does not verify, or what it hands over is not what was signed.',
+    cure: 'Ask the sender for the envelope as it was made; nothing in this one can be relied on.',
+    rule: 'handoffs.md transport envelope',
+  },
+  'handoff-audience': {
+    ...handoffFault,
+    meaning: 'It is addressed to somebody else, or made for another workspace.',
+    cure: 'Have the sender address it to the one who is to take it over: writ handoff create --to NAME',
+    rule: 'handoffs.md transport envelope',
+  },
+  'handoff-expired': {
+    ...handoffFault,
+    meaning: 'The time to accept it, or to decide about it, has passed or has not begun.',
+    cure: 'Have the sender make it anew: writ handoff create --to NAME --intent TEXT',
+    rule: 'handoffs.md transport envelope',
+  },
+  'handoff-replayed': {
+    ...handoffFault,
+    meaning: 'Its id or nonce was used before: each is good for one handoff.',
+    cure: 'Look at the one taken before: writ handoff show ID. A new one needs: writ handoff create',
+    rule: 'handoffs.md transport envelope',
+  },
+  'handoff-chain': {
+    ...handoffFault,
+    meaning:
+      'The chain of hops to it is not whole: one is missing, out of order, altered, or its provenance does not say it.',
+    cure: 'Have the sender make it from the envelope it was handed: writ handoff create --prev FILE',
+    rule: 'FORGE F11 auditability: full provenance chain',
+  },
+  'handoff-role': {
+    ...handoffFault,
+    meaning: 'The sender is not proven, or its role may not hand over this authority.',
+    cure: 'Have somebody send it who holds that authority; a child is declared with: writ spawn ACTOR --role ROLE --pub FILE.pub',
+    rule: 'handoffs.md: a handoff cannot widen anyone\u2019s authority',
+  },
+  'handoff-content': {
+    ...handoffFault,
+    meaning: 'What it says fails the gate: it would be quarantined as a file.',
+    cure: 'Take the passage out and make it anew: writ handoff create --to NAME --intent TEXT',
+    rule: 'handoffs.md: judged by the same gate; WAJIB 8 check 6',
+  },
+  'handoff-unclear': {
+    ...handoffNote,
+    meaning:
+      'It adds to the disorder: repeated evidence, an empty step, steps out of order, or an action against a failed floor.',
+    cure: 'Say each thing once, in order: writ handoff create',
+    rule: 'FORGE F4 clarity',
+  },
+  'handoff-overclaims': {
+    ...handoffNote,
+    meaning: 'Evidence claims more confidence than its rung carries.',
+    cure: 'Lower the confidence, or raise the rung by observing; the caps are handoffs.rungs in policy.yaml.',
+    rule: 'handoffs.md artifact: rung caps',
+  },
+  'handoff-unanswered': {
+    ...handoffNote,
+    meaning: 'No signed answer came in time: it was escalated.',
+    cure: 'Ask again with: writ handoff send FILE --url URL, or hand it to somebody else.',
+    rule: 'FORGE: ACK within 10 s or escalate',
+  },
+  'handoff-cancel-unproven': {
+    ...handoffFault,
+    meaning: 'A cancel without the signature of the receiver\u2019s parent or the sovereign.',
+    cure: 'The parent of the spawn record runs: writ handoff interrupt TASK --url URL --envelope FILE',
+    rule: 'handoffs.md interrupt; WAJIB 8: cancel and resume',
+  },
+  'handoff-cancel-unconfirmed': {
+    ...handoffNote,
+    meaning: 'The cancel was not confirmed: nothing new was sent, and it was escalated.',
+    cure: 'Stop the child by other means, then interrupt again.',
+    rule: 'handoffs.md interrupt',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -21,6 +21,20 @@ export interface Limits {
   readonly scanWork: number;
 }
 
+/** The rungs of evidence, from observed to speculated. */
+export const RUNGS = ['OBS', 'DER', 'INT', 'SPEC'] as const;
+export type Rung = (typeof RUNGS)[number];
+
+/** How agents hand over (handoffs.md). */
+export interface HandoffSettings {
+  /** How long a sender waits for a signed answer before it escalates. */
+  readonly ackSeconds: number;
+  /** Who is told where no answer comes; null where only the user’s own command may be. */
+  readonly escalateUrl: string | null;
+  /** Most confidence evidence of a rung may claim. */
+  readonly rungs: Readonly<Record<Rung, number>>;
+}
+
 /** policy.yaml, normalised; the built-in defaults where no intact set judges. */
 export interface Policy {
   readonly workspace: string | null;
@@ -46,6 +60,7 @@ export interface Policy {
   readonly classes: ReadonlyMap<ArtifactClass, Rank>;
   readonly audit: ReadonlySet<CodeName>;
   readonly limits: Limits;
+  readonly handoffs: HandoffSettings;
 }
 
 export interface Exception {

@@ -94,13 +94,61 @@ export interface PostPredicate {
   readonly expiresAt: Instant | null;
 }
 
+/** Transport envelope of one handoff (handoffs.md). What it hands over lies beside the statement and is bound by its one subject. */
+export interface HandoffPredicate {
+  readonly type: 'handoff';
+  readonly handoffId: string;
+  readonly from: string;
+  /** The audience: nobody else may open it. */
+  readonly to: string;
+  /** How much authority the task asks for; never more than the sender may claim. */
+  readonly level: Level;
+  /** Bare hex sha256 of the payload of the handoff before this one; null at the task’s origin. */
+  readonly prev: string | null;
+  readonly nonce: string;
+  readonly taskId: string | null;
+  /** Id of a cancelled handoff that this one takes the place of. */
+  readonly supersedes: string | null;
+  /** Id of an accepted handoff that this one gives back. */
+  readonly returns: string | null;
+  /** Until when it may be accepted. */
+  readonly expiresAt: Instant;
+  /** Until when the task is to be finished. */
+  readonly finishBy: Instant;
+}
+
+/** The receiver’s signed answer to exactly one envelope. */
+export interface AckPredicate {
+  readonly type: 'ack';
+  readonly handoffId: string;
+  /** Bare hex sha256 of the envelope’s payload. */
+  readonly envelope: string;
+  readonly by: string;
+  readonly decision: 'received' | 'accepted' | 'rejected';
+  readonly reason: string | null;
+}
+
+/** The order to stop working on a handoff, signed by the receiver’s parent or the sovereign. */
+export interface CancelPredicate {
+  readonly type: 'cancel';
+  readonly handoffId: string;
+  /** Bare hex sha256 of the envelope’s payload. */
+  readonly envelope: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly expiresAt: Instant;
+}
+
 export type Predicate =
   | PolicyPredicate
   | SpawnPredicate
   | AuthorshipPredicate
   | ApprovalPredicate
   | RevocationPredicate
-  | PostPredicate;
+  | PostPredicate
+  | HandoffPredicate
+  | AckPredicate
+  | CancelPredicate;
 
 /** A statement whose signatures were verified over the very payload bytes it was read from. */
 export interface Statement<P extends Predicate = Predicate> {

@@ -16,6 +16,7 @@ export const DEFAULT_POLICY: Policy = {
   classes: new Map(),
   audit: new Set(),
   limits: DEFAULT_LIMITS,
+  handoffs: { ackSeconds: 10, escalateUrl: null, rungs: { OBS: 0.9, DER: 0.85, INT: 0.75, SPEC: 0.6 } },
 };
 
 /** The folder a policy set lies in unless `init --dir` chose another. */

@@ -35,6 +35,8 @@ export interface Pins {
   /** Enforcement set outside every repo. */
   readonly enforcement: 'enforce' | 'observe';
   readonly quarantine: 'move' | 'withhold';
+  /** What to run where a handoff is escalated: program and words. Only a person’s own file names one, never a repo (formats.md, policy.yaml). */
+  readonly escalate: readonly string[] | null;
 }
 
 export interface PinPlaces {
@@ -65,7 +67,8 @@ export async function readPins(places: PinPlaces): Promise<Pins | { readonly fau
   if (given !== null && 'fault' in given) return given;
   if (given && !pins.some((pin) => pin.workspace === given.workspace)) pins.push(given);
   const strict = system.enforcement ?? user.enforcement ?? 'enforce';
-  return { pins, ledger: user.ledger, enforcement: strict, quarantine: system.quarantine ?? user.quarantine ?? 'move' };
+  const quarantine = system.quarantine ?? user.quarantine ?? 'move';
+  return { pins, ledger: user.ledger, enforcement: strict, quarantine, escalate: user.escalate ?? system.escalate };
 }
 
 /** @returns the pins file as text a person can diff; the caller writes it under the lock. */
@@ -76,6 +79,7 @@ export function renderPins(pins: Pins): string {
   ];
   if (pins.enforcement !== 'enforce') lines.push(`enforcement: ${pins.enforcement}`);
   if (pins.quarantine !== 'move') lines.push(`quarantine: ${pins.quarantine}`);
+  if (pins.escalate !== null) lines.push('handoffs:', `  escalate: {command: ${JSON.stringify(pins.escalate)}}`);
   if (pins.ledger)
     lines.push(
       'ledger:',
@@ -100,6 +104,7 @@ interface FileRead {
   readonly ledger: LedgerMark | null;
   readonly enforcement: 'enforce' | 'observe' | null;
   readonly quarantine: 'move' | 'withhold' | null;
+  readonly escalate: readonly string[] | null;
 }
 
 async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead | { readonly fault: string }> {
@@ -108,7 +113,7 @@ async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead
   try {
     // Absent is one thing; there and out of reach is another, and must not let a weaker pin count.
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined)
-      return { pins: [], ledger: null, enforcement: null, quarantine: null };
+      return { pins: [], ledger: null, enforcement: null, quarantine: null, escalate: null };
     const stat = statSync(file);
     if (from === 'system' && !(isRootsOwn(stat) && isRootsOwn(statSync(dirname(file)))))
       return { fault: `${named} and its folder must belong to root and be writable by root alone` };
@@ -144,7 +149,19 @@ function toFile(value: unknown, from: 'system' | 'user'): FileRead | null {
   const { enforcement, quarantine } = value;
   if (enforcement !== undefined && enforcement !== 'enforce' && enforcement !== 'observe') return null;
   if (quarantine !== undefined && quarantine !== 'move' && quarantine !== 'withhold') return null;
-  return { pins, ledger, enforcement: enforcement ?? null, quarantine: quarantine ?? null };
+  const escalate = toCommand(value.handoffs);
+  if (escalate === undefined) return null;
+  return { pins, ledger, enforcement: enforcement ?? null, quarantine: quarantine ?? null, escalate };
+}
+
+/** `handoffs: {escalate: {command: [program, word…]}}`; null where it names none, undefined where it is no such thing. */
+function toCommand(handoffs: unknown): readonly string[] | null | undefined {
+  if (handoffs === undefined) return null;
+  const command = isRecord(handoffs) && isRecord(handoffs.escalate) ? handoffs.escalate.command : undefined;
+  const words: unknown = typeof command === 'string' ? [command] : command;
+  if (!Array.isArray(words) || words.length === 0 || words.length > 64) return undefined;
+  const plain = words.every((one): one is string => typeof one === 'string' && one !== '' && one.length <= 4_096);
+  return plain && words.every((one) => !one.includes('\0')) ? words : undefined;
 }
 
 function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {

@@ -5,7 +5,7 @@ import { type ArtifactClass, CEILING, CLASSES } from '../model/artifact-class.ts
 import { CODES, type CodeName, isCodeName } from '../model/codes.ts';
 import { excerpt } from '../model/escaped.ts';
 import { type Instant, instantFromIso } from '../model/instant.ts';
-import type { Policy } from '../model/policy.ts';
+import { type Policy, RUNGS } from '../model/policy.ts';
 import type { PrincipalEntry } from '../model/principal.ts';
 import { isBelow, RANKS, type Rank } from '../model/rank.ts';
 import { PRINCIPAL_NAME, type Role, toRole } from '../model/role.ts';
@@ -87,11 +87,11 @@ const Shape = z.strictObject({
     z.strictObject({
       ackSeconds: z.optional(whole(1, 86_400)),
       escalate: z.optional(
-        z.strictObject({ url: z.string().check(z.maxLength(2_048), z.refine(isHttps, 'an https URL')) }),
+        z.strictObject({
+          url: z.string().check(z.maxLength(2_048), z.refine(isTarget, 'an https URL, or http on this machine')),
+        }),
       ),
-      rungs: z.optional(
-        z.partialRecord(z.enum(['OBS', 'DER', 'INT', 'SPEC']), z.number().check(z.minimum(0), z.maximum(1))),
-      ),
+      rungs: z.optional(z.partialRecord(z.enum(RUNGS), z.number().check(z.minimum(0), z.maximum(1)))),
     }),
   ),
 });
@@ -187,6 +187,11 @@ function toPolicy(file: Shape): Policy {
     classes: new Map(Object.entries(file.classes ?? {}) as [ArtifactClass, Rank][]),
     audit: new Set(Object.keys(file.modes ?? {}) as CodeName[]),
     limits: { ...DEFAULT_POLICY.limits, ...defined(file.limits) },
+    handoffs: {
+      ackSeconds: file.handoffs?.ackSeconds ?? DEFAULT_POLICY.handoffs.ackSeconds,
+      escalateUrl: file.handoffs?.escalate?.url ?? null,
+      rungs: { ...DEFAULT_POLICY.handoffs.rungs, ...defined(file.handoffs?.rungs) },
+    },
   };
 }
 
@@ -226,6 +231,9 @@ function isPlainPath(text: string): boolean {
   );
 }
 
-function isHttps(text: string): boolean {
-  return /^https:\/\//.test(text) && URL.canParse(text);
+/** What is told of a handoff crosses no network in the clear. */
+function isTarget(text: string): boolean {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
 }

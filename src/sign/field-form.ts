@@ -24,6 +24,16 @@ export function isArtifactId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(text);
 }
 
+/** @returns whether a text is a UUID in its one spelling, lower case. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text);
+}
+
+/** @returns whether a text may be a nonce: good for one use by its signer. */
+export function isNonce(text: string): boolean {
+  return /^[A-Za-z0-9+/=_.:-]{8,128}$/.test(text);
+}
+
 /** @returns whether a text is a full git object id of either format. */
 export function isCommit(text: string): boolean {
   return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);

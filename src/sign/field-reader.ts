@@ -70,6 +70,12 @@ export class FieldReader {
     return this.#required(name, read, 0);
   }
 
+  /** A number from `least` to `most`. */
+  number(name: string, least: number, most: number): number {
+    const read = (value: unknown) => (typeof value === 'number' && value >= least && value <= most ? value : null);
+    return this.#required(name, read, least);
+  }
+
   instant(name: string): Instant {
     return this.#required(name, readInstant, NO_INSTANT);
   }
@@ -88,10 +94,10 @@ export class FieldReader {
     return this.#required<readonly string[]>(name, read, []);
   }
 
-  list<T>(name: string, most: number, read: (value: unknown) => T | null): readonly T[] {
+  list<T>(name: string, most: number, read: (value: unknown, index: number) => T | null): readonly T[] {
     const readAll = (value: unknown) => {
       if (!Array.isArray(value) || value.length > most) return null;
-      const found = value.map(read);
+      const found = value.map((one, index) => read(one, index));
       return found.every((one) => one !== null) ? (found as T[]) : null;
     };
     return this.#required<readonly T[]>(name, readAll, []);

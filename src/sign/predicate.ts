@@ -2,8 +2,11 @@ import { CLASSES, LEVELS } from '../model/artifact-class.ts';
 import type { Instant } from '../model/instant.ts';
 import type {
   AcceptedRule,
+  AckPredicate,
   ApprovalPredicate,
   AuthorshipPredicate,
+  CancelPredicate,
+  HandoffPredicate,
   PolicyPredicate,
   PostPredicate,
   Predicate,
@@ -19,13 +22,25 @@ import {
   isKeyLine,
   isLine,
   isName,
+  isNonce,
   isRelativePath,
+  isUuid,
   isWorkspace,
 } from './field-form.ts';
 import { FieldReader, isJsonObject, type Json } from './field-reader.ts';
 import type { Refused } from './refusal.ts';
 
-export const PREDICATE_KINDS = ['policy', 'spawn', 'authorship', 'approval', 'revocation', 'post'] as const;
+export const PREDICATE_KINDS = [
+  'policy',
+  'spawn',
+  'authorship',
+  'approval',
+  'revocation',
+  'post',
+  'handoff',
+  'ack',
+  'cancel',
+] as const;
 export type PredicateKind = Predicate['type'];
 
 const MOST = 4_096;
@@ -130,8 +145,50 @@ function readPost(fields: FieldReader): PostPredicate {
     author: fields.text('author', isName),
     text: fields.text('text', () => true),
     data: fields.objectOrNull('data'),
-    nonce: fields.text('nonce', (text) => /^[A-Za-z0-9+/=_.:-]{8,128}$/.test(text)),
+    nonce: fields.text('nonce', isNonce),
     expiresAt: fields.instantOrNull('expiresAt'),
+  };
+}
+
+function readHandoff(fields: FieldReader): HandoffPredicate {
+  const expiresAt = fields.instant('expiresAt');
+  const finishBy = fields.instant('finishBy');
+  fields.refuseIf(finishBy < expiresAt, 'field-invalid', 'finishBy');
+  return {
+    type: 'handoff',
+    handoffId: fields.text('handoffId', isUuid),
+    from: fields.text('from', isName),
+    to: fields.text('to', isName),
+    level: fields.word('level', LEVELS),
+    prev: fields.textOrNull('prev', isDigest),
+    nonce: fields.text('nonce', isNonce),
+    taskId: fields.textOrNull('taskId', isArtifactId),
+    supersedes: fields.textOrNull('supersedes', isUuid),
+    returns: fields.textOrNull('returns', isUuid),
+    expiresAt,
+    finishBy,
+  };
+}
+
+function readAck(fields: FieldReader): AckPredicate {
+  return {
+    type: 'ack',
+    handoffId: fields.text('handoffId', isUuid),
+    envelope: fields.text('envelope', isDigest),
+    by: fields.text('by', isName),
+    decision: fields.word('decision', ['received', 'accepted', 'rejected']),
+    reason: fields.textOrNull('reason', (text) => text.length <= 4_096),
+  };
+}
+
+function readCancel(fields: FieldReader): CancelPredicate {
+  return {
+    type: 'cancel',
+    handoffId: fields.text('handoffId', isUuid),
+    envelope: fields.text('envelope', isDigest),
+    by: fields.text('by', isName),
+    reason: fields.text('reason', (text) => text.length <= 4_096),
+    expiresAt: fields.instant('expiresAt'),
   };
 }
 
@@ -142,6 +199,9 @@ const READERS: { readonly [K in PredicateKind]: (fields: FieldReader) => Predica
   approval: readApproval,
   revocation: readRevocation,
   post: readPost,
+  handoff: readHandoff,
+  ack: readAck,
+  cancel: readCancel,
 };
 
 /** A predicate with the two fields that every one carries. */

@@ -18,7 +18,7 @@ import { parseStrictJson } from './strict-json.ts';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const MAX_DEPTH = 16;
 const MAX_SUBJECTS = 1_024;
-const SPEAKS_OF_SUBJECTS: ReadonlySet<PredicateKind> = new Set(['authorship', 'approval']);
+const SPEAKS_OF_SUBJECTS: ReadonlySet<PredicateKind> = new Set(['authorship', 'approval', 'handoff']);
 
 interface ReadPayload extends ReadPredicate {
   readonly subjects: readonly Subject[];

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { type ContractSchema, createContractTables } from './contract-tables.ts';
+import { createHandoffs, type HandoffTable } from './handoff-table.ts';
 import { createSegments } from './segments.ts';
 
 /** The tables of state, as kysely reads and writes them. Column types stay within what SQLite and PostgreSQL share. */
@@ -36,34 +37,38 @@ export interface StateSchema extends ContractSchema {
     readonly file: string;
     readonly sha256: string;
   };
+  readonly handoffs: HandoffTable;
 }
 
-/** Every table, for the probe that each one is there and readable. */
-export const TABLES = [
-  'state_version',
-  'ledger',
-  'checkouts',
-  'revocations',
-  'floors',
-  'nonces',
-  'contract_rows',
-  'contract_grants',
-  'ledger_segments',
-] as const satisfies readonly (keyof StateSchema)[];
+export type TableName = keyof StateSchema;
 
-type Migration = (db: Kysely<StateSchema>) => Promise<void>;
+interface Migration {
+  readonly run: (db: Kysely<StateSchema>) => Promise<void>;
+  /** Tables it makes. */
+  readonly tables: readonly TableName[];
+}
 
-const MIGRATIONS: readonly Migration[] = [createFirstTables, createContractTables, createSegments];
+const MIGRATIONS: readonly Migration[] = [
+  { run: createFirstTables, tables: ['state_version', 'ledger', 'checkouts', 'revocations', 'floors', 'nonces'] },
+  { run: createContractTables, tables: ['contract_rows', 'contract_grants'] },
+  { run: createSegments, tables: ['ledger_segments'] },
+  { run: createHandoffs, tables: ['handoffs'] },
+];
 
 /** The schema this build writes; state of a higher one was written by a newer writ. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** @returns the tables of a schema version, for the probe that each is there and readable. */
+export function tablesOf(version: number): readonly TableName[] {
+  return MIGRATIONS.slice(0, version).flatMap((one) => one.tables);
+}
 
 /**
  * Brings state forward to SCHEMA_VERSION; never back. Call it inside a transaction that holds the write lock.
  * @param from the version found; 0 where no table exists yet.
  */
 export async function migrate(db: Kysely<StateSchema>, from: number): Promise<void> {
-  for (const migration of MIGRATIONS.slice(from)) await migration(db);
+  for (const { run } of MIGRATIONS.slice(from)) await run(db);
   if (from === 0) await db.insertInto('state_version').values({ id: 1, version: SCHEMA_VERSION }).execute();
   else await db.updateTable('state_version').set({ version: SCHEMA_VERSION }).where('id', '=', 1).execute();
 }

@@ -16,7 +16,7 @@ import { pathToFileURL } from 'node:url';
 import type { DatabaseConnection, DatabaseIntrospector, Dialect } from 'kysely';
 import { CompiledQuery, Kysely, SqliteAdapter, SqliteDriver, SqliteQueryCompiler } from 'kysely';
 import Database from 'libsql';
-import { migrate, SCHEMA_VERSION, type StateSchema, TABLES } from './schema.ts';
+import { migrate, SCHEMA_VERSION, type StateSchema, tablesOf } from './schema.ts';
 import { snapshot } from './snapshot.ts';
 
 /** State that cannot be used; `why` is for people. */
@@ -106,9 +106,7 @@ async function tryOpen(file: string, mode: 'ro' | 'rw'): Promise<OpenDatabase | 
     opened = connect(file, mode);
     if (!opened.isWhole()) throw new Error('it was cut short');
     const version = await probe(opened.db);
-    if (version === SCHEMA_VERSION) {
-      return opened;
-    }
+    if (version === SCHEMA_VERSION) return opened;
     if (version > 0 && version < SCHEMA_VERSION && mode === 'rw') {
       await upgrade(opened.db);
       return opened;
@@ -126,8 +124,8 @@ async function tryOpen(file: string, mode: 'ro' | 'rw'): Promise<OpenDatabase | 
 async function probe(db: Kysely<StateSchema>): Promise<number> {
   const row = await db.selectFrom('state_version').select('version').where('id', '=', 1).executeTakeFirst();
   const version = Number(row?.version ?? 0);
-  if (version !== SCHEMA_VERSION) return version;
-  for (const table of TABLES)
+  if (version > SCHEMA_VERSION) return version;
+  for (const table of tablesOf(version))
     await db
       .selectFrom(table)
       .select((e) => e.lit(1).as('one'))
@@ -147,7 +145,6 @@ async function upgrade(db: Kysely<StateSchema>): Promise<void> {
 function versionFault(file: string, version: number): string {
   if (version > SCHEMA_VERSION)
     return `the state file ${file} was written by a newer writ (schema ${version}); update writ`;
-  if (version > 0) return `the state file ${file} has an older schema (${version}); run: writ load`;
   return `the state file ${file} has no schema version, so it is not whole`;
 }
 

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { type Checkouts, checkoutsOf } from './checkouts.ts';
 import { type Contracts, contractsOf } from './contracts.ts';
 import { type Floors, floorsOf } from './floors.ts';
+import { type Handoffs, handoffsOf } from './handoffs.ts';
 import { type Ledger, ledgerOf } from './ledger.ts';
 import type { StateLocation } from './location.ts';
 import { type Nonces, noncesOf } from './nonces.ts';
@@ -18,6 +19,7 @@ export interface Store {
   readonly nonces: Nonces;
   readonly contracts: Contracts;
   readonly segments: Segments;
+  readonly handoffs: Handoffs;
   /** May be called twice. */
   close(): Promise<void>;
 }
@@ -48,6 +50,7 @@ export async function openStore(location: StateLocation, mode: 'read' | 'write')
     nonces: noncesOf(opened.db),
     contracts: contractsOf(opened.db),
     segments: segmentsOf(opened.db),
+    handoffs: handoffsOf(opened.db),
     close: opened.close,
   };
 }

@@ -46,6 +46,11 @@ function fileOf({ predicate, subjects }: StatementDraft, dir: string, payloadDig
       return `${dir}/policy.dsse.json`;
     case 'post':
       return predicate.board;
+    // What agents hand each other belongs to no folder of the set.
+    case 'handoff':
+    case 'ack':
+    case 'cancel':
+      return `${predicate.handoffId}.${predicate.type}.dsse.json`;
     case 'authorship':
     case 'approval':
     case 'revocation': {

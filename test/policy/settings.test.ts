@@ -33,7 +33,7 @@ initPaths: [{path: "prompts/**/*.md", loads: launch}]
 classes: {policy: advisory, memory: quarantined}
 modes: {${auditable[0]}: audit}
 limits: {fileBytes: 2048, files: 7, scanWork: 9}
-handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS: 0.90, DER: 0.85, INT: 0.75, SPEC: 0.60}}
+handoffs: {ackSeconds: 12, escalate: {url: "https://example.com/x"}, rungs: {OBS: 0.8, DER: 0.85, INT: 0.75, SPEC: 0.60}}
 `);
     expect('policy' in read && read.policy).toEqual({
       workspace: 'github.com/acme/app',
@@ -65,7 +65,26 @@ handoffs: {ackSeconds: 10, escalate: {url: "https://example.com/x"}, rungs: {OBS
       ]),
       audit: new Set([auditable[0]]),
       limits: { fileBytes: 2048, files: 7, scanWork: 9 },
+      handoffs: {
+        ackSeconds: 12,
+        escalateUrl: 'https://example.com/x',
+        rungs: { OBS: 0.8, DER: 0.85, INT: 0.75, SPEC: 0.6 },
+      },
     });
+  });
+
+  it('whoever is told of an escalation is told over TLS, or on this machine', async () => {
+    const read = (url: string) => parsePolicyFile(`${BASE}handoffs: {escalate: {url: "${url}"}}\n`);
+    for (const url of ['https://a.example/x', 'http://127.0.0.1:8080/x', 'http://localhost/x', 'http://[::1]:9/x'])
+      expect('policy' in (await read(url))).toBe(true);
+    for (const url of [
+      'http://a.example/x',
+      'http://127.0.0.1.evil.example/',
+      'file:///etc/passwd',
+      'ftp://127.0.0.1/',
+      'x',
+    ])
+      expect('fault' in (await read(url))).toBe(true);
   });
 
   it('what is left out is the default', async () => {
@@ -285,7 +304,7 @@ describe('pins.yaml', () => {
   };
 
   it('no file, no pins; a folder that is not there, no pins', async () => {
-    const nothing = { pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' };
+    const nothing = { pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null };
     expect(await read(null, null)).toEqual(nothing);
     expect(
       await readPins({ systemDir: '/nonexistent/writ', configDir: join(tempDir(), 'x'), environment: null }),
@@ -309,11 +328,15 @@ describe('pins.yaml', () => {
       ledger: { state: '/tmp/"x"/writ.db', head: 'b'.repeat(64), rows: 7 },
       enforcement: 'observe',
       quarantine: 'withhold',
+      escalate: ['/usr/bin/notify', '--title', 'a "handoff": #1'],
     };
     expect(await read(null, renderPins(pins))).toEqual(pins);
     expect(
-      await read(null, renderPins({ ...pins, pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' })),
-    ).toEqual({ pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move' });
+      await read(
+        null,
+        renderPins({ ...pins, pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null }),
+      ),
+    ).toEqual({ pins: [], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null });
   });
 
   it.skipIf(process.getuid?.() !== 0)(

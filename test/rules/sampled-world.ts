@@ -205,7 +205,7 @@ class Maker {
     mkdirSync(config, { recursive: true });
     writeFileSync(
       join(config, 'pins.yaml'),
-      renderPins({ pins: [pin], ledger: null, enforcement: 'enforce', quarantine: 'move' }),
+      renderPins({ pins: [pin], ledger: null, enforcement: 'enforce', quarantine: 'move', escalate: null }),
     );
     await this.#spawn('kid-o', 'orch', 'orchestrator');
     await this.#spawn('kid-s', 'orch', 'specialist');
