@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { measureContracts } from './contracts.mjs';
 import { measureScan } from './scan-speed.mjs';
 import { measureWatch } from './watch.mjs';
 import { governed, plain, processor, proofsIn } from './workspaces.mjs';
@@ -116,6 +117,9 @@ console.log(last);\n`,
   rmSync(join(base, 'governed'), { recursive: true, force: true });
 
   for (const found of await measureWatch(base, COMMAND, env, Number(process.env.WRIT_BENCH_EVENTS ?? 10_000)))
+    row(found.line, found.figure, found.limit, found.passed, found.note);
+
+  for (const found of await measureContracts(base, COMMAND, env))
     row(found.line, found.figure, found.limit, found.passed, found.note);
 
   const few = plain(base, 2_000, 1_024);

@@ -563,6 +563,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./contract/check.ts')).parseFenceIn(call),
   },
   {
+    name: 'contract input',
+    summary: 'the envelope an agent is given before its turn, from a flat brief',
+    usage: 'writ contract input [FILE|-]',
+    example: 'writ contract input brief.json > input.json',
+    options: { json: bool },
+    positionals: { min: 0, max: 1 },
+    run: async (call) => (await import('./contract/check.ts')).makeInput(call),
+  },
+  {
     name: 'contract merge',
     summary: 'what a payload of update_contracts makes of a section, printed',
     usage: 'writ contract merge --current FILE --payload FILE',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, statSync, unlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { makeFolder } from '../files/make-folder.ts';
 import { exists, readOutside } from '../files/read-once.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
@@ -112,9 +112,14 @@ export function removeDraft({ folder }: ContractPlace, draftId: string): void {
   }
 }
 
-/** @returns whether contracts are in use on this machine for this checkout; asks nothing but the disk. */
-export function hasDrafts({ folder }: ContractPlace): boolean {
-  return exists(folder) && exists(dirname(folder));
+/** Takes away what writers that were killed left half written. */
+export function removeLeftovers({ folder }: ContractPlace, before: number): void {
+  if (!exists(folder)) return;
+  for (const name of readdirSync(folder)) {
+    if (!/^\.writ-.*\.tmp$/.test(name)) continue;
+    const file = join(folder, name);
+    if ((statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? before) < before) rmSync(file, { force: true });
+  }
 }
 
 function fileOf(folder: string, draftId: string): string {

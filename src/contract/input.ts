@@ -80,3 +80,69 @@ function saysYes(flag: unknown): boolean {
 function isNames(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
+
+const BRIEF_KEYS = [
+  'project_knowledge',
+  'goal',
+  'acceptance_criteria',
+  'scope',
+  'consolidation_required',
+  'cross_check_required',
+  'primary_surface',
+  'active_surfaces',
+  'adjacent_agents',
+  'readable_sections',
+  'writable_sections',
+  'session_id',
+  'provider',
+  'contract_version',
+];
+
+/** Reads what an orchestrator says of a dispatch, flat, into a draft of the input envelope. Only `goal` is needed. @returns what is wrong with it. */
+export function readBrief(value: unknown): InputDraft | { readonly fault: string } {
+  if (!isObject(value)) return { fault: 'a brief is a JSON object' };
+  const unknown = Object.keys(value).find((key) => !BRIEF_KEYS.includes(key));
+  if (unknown !== undefined)
+    return { fault: `a brief has no ${unknown.slice(0, 60)}; it has ${BRIEF_KEYS.join(', ')}` };
+  const faults: string[] = [];
+  const names = (key: string): readonly string[] => {
+    const found = own(value, key) ?? [];
+    if (isNames(found)) return found;
+    faults.push(`${key} is a list of texts`);
+    return [];
+  };
+  const textOrNull = (key: string): string | null => {
+    const found = own(value, key) ?? null;
+    if (found === null || typeof found === 'string') return found;
+    faults.push(`${key} is a text`);
+    return null;
+  };
+  const flag = (key: string): boolean => {
+    const found = own(value, key) ?? false;
+    if (typeof found === 'boolean') return found;
+    faults.push(`${key} is true or false`);
+    return true;
+  };
+  const knowledge = own(value, 'project_knowledge') ?? {};
+  if (!isObject(knowledge)) faults.push('project_knowledge is an object');
+  const goal = textOrNull('goal');
+  if (goal === null || goal.trim() === '') faults.push('goal says what is to be reached');
+  const draft: InputDraft = {
+    projectKnowledge: isObject(knowledge) ? knowledge : {},
+    goal: goal ?? '',
+    acceptanceCriteria: names('acceptance_criteria'),
+    scope: names('scope'),
+    consolidationRequired: flag('consolidation_required'),
+    crossCheckRequired: flag('cross_check_required'),
+    primarySurface: textOrNull('primary_surface'),
+    activeSurfaces: names('active_surfaces'),
+    adjacentAgents: names('adjacent_agents'),
+    readableSections: names('readable_sections'),
+    writableSections: names('writable_sections'),
+    sessionId: textOrNull('session_id'),
+    provider: textOrNull('provider'),
+    contractVersion: textOrNull('contract_version') ?? '1',
+  };
+  const [fault] = faults;
+  return fault === undefined ? draft : { fault };
+}

@@ -79,6 +79,8 @@ async function capture(
   const row = await tables.put({
     ...rowOf(place, draft, stopped.now),
     agentName: draft.agentName ?? there?.agentName ?? stopped.agentName,
+    planTaskId: draft.planTaskId ?? there?.planTaskId ?? null,
+    parentId: draft.parent?.id ?? there?.parentId ?? null,
     createdAt: there?.createdAt ?? stopped.now,
     cutReason: lane,
     envelope: text,

@@ -1,5 +1,5 @@
 import type { ContractTables } from '../store/contracts.ts';
-import { type ContractPlace, listDrafts, removeDraft } from './draft.ts';
+import { type ContractPlace, listDrafts, removeDraft, removeLeftovers } from './draft.ts';
 import { DRAFT_LIFE } from './reconcile.ts';
 
 /** Takes old drafts off the disk, once a row holds what they held. A draft without a row is never lost. @returns the ids. */
@@ -16,5 +16,6 @@ export async function retireDrafts(
     removeDraft(place, id);
     gone.push(id);
   }
+  removeLeftovers(place, now - DRAFT_LIFE);
   return gone;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAdvisory } from '../../src/contract/advisory.ts';
 import { CONTRACT_CODES } from '../../src/contract/codes.ts';
 import { PROFILES, type Profile, STATES } from '../../src/contract/envelope.ts';
-import { buildInput, readInput } from '../../src/contract/input.ts';
+import { buildInput, readBrief, readInput } from '../../src/contract/input.ts';
 import { findLiveState } from '../../src/contract/live-state.ts';
 import { parseFence } from '../../src/contract/parse-fence.ts';
 import { repairMessage } from '../../src/contract/repair-message.ts';
@@ -235,6 +235,25 @@ describe('the input envelope', () => {
     expect(readInput({})).toEqual({ consolidation: false, writable: null });
     expect(readInput({ write_permissions: { writable_sections: 'stack' } })).toHaveProperty('fault');
     expect(readInput([])).toHaveProperty('fault');
+  });
+});
+
+describe('a brief', () => {
+  it('needs a goal, and says nothing else', () => {
+    const brief = readBrief({ goal: 'ship', active_surfaces: ['a', 'b'], writable_sections: ['stack'] });
+    if ('fault' in brief) throw new Error(brief.fault);
+    expect(readInput(buildInput(brief))).toEqual({ consolidation: true, writable: ['stack'] });
+    for (const wrong of [
+      {},
+      [],
+      { goal: ' ' },
+      { goal: 'x', scope: 'y' },
+      { goal: 'x', odd: 1 },
+      { goal: 'x', consolidation_required: 'no' },
+      { goal: 'x', session_id: 1 },
+      { goal: 'x', project_knowledge: [] },
+    ])
+      expect(readBrief(wrong), JSON.stringify(wrong)).toHaveProperty('fault');
   });
 });
 

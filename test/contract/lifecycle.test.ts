@@ -53,6 +53,9 @@ describe('a draft', () => {
       [['fill', '--json', '[1]'], 'NOT_JSON'],
       [['fill', '--json', '"x"'], 'NOT_JSON'],
       [['fill', '--json', '{bad'], 'NOT_JSON'],
+      [['fill', '--json', '{"n":12345678901234567890}'], 'NOT_JSON'],
+      [['fill', '--json', '{"n":NaN}'], 'NOT_JSON'],
+      [['fill', '--json', '{"__proto__":{}}'], 'NOT_JSON'],
       [['fill', '--json', '{"a":1,"a":2}'], 'DUPLICATE_KEY'],
       [['fill', '--json', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`], 'NOT_JSON'],
     ] as const) {
@@ -69,6 +72,10 @@ describe('a draft', () => {
     desk.init();
     expect(desk.run('set', 'agent_status.next_action', '--', '-5 degrees').exit).toBe(0);
     expect(desk.run('view', '--field', 'agent_status.next_action').stdout).toBe('"-5 degrees"\n');
+    for (const text of ['NaN', '12345678901234567890', '1e999', '{"a":1,"a":2}', '{"__proto__":1}']) {
+      desk.run('set', 'note', text);
+      expect(JSON.parse(String(desk.run('view', '--field', 'note').stdout))).toBe(text);
+    }
     expect(desk.run('set', 'agent_status.next_action').exit).toBe(3);
     expect(desk.run('set').exit).toBe(3);
   });
@@ -168,6 +175,14 @@ describe('finalize', () => {
     const [file = ''] = drafts();
     writeFileSync(file, readFileSync(file, 'utf8').replace('It is done.', 'Something else.'));
     expect(codesOf(desk.finalize(id))).toEqual(['CONTRACT_CLOSED']);
+  });
+
+  it('remembers by the row what a draft edited by hand forgot', slow, () => {
+    const id = desk.init('--dispatched', '--plan-task-id', 'task-7');
+    desk.fill(id, COMPLETE);
+    const [file = ''] = drafts();
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"planTaskId": "task-7"', '"planTaskId": null'));
+    expect(codesOf(desk.finalize(id))).toEqual(['BLIND_VERIFICATION']);
   });
 
   it('refuses an envelope of another agent, and one that does not hold', slow, () => {
@@ -276,7 +291,9 @@ describe('the backstop', () => {
     desk.fill(id, COMPLETE);
     desk.finalize(id);
     const [file = ''] = drafts();
-    utimesSync(file, new Date(0), new Date(Date.now() - 8 * 86_400_000));
+    const half = join(file, '..', '.writ-1-00.tmp');
+    writeFileSync(half, 'half');
+    for (const old of [file, half]) utimesSync(old, new Date(0), new Date(Date.now() - 8 * 86_400_000));
     expect(desk.run('reconcile').retired_drafts).toEqual([id]);
     expect(drafts()).toEqual([]);
     expect(desk.run('view', '--draft-id', id)).toMatchObject({ exit: 0, envelope_source: 'row', state: 'COMPLETE' });

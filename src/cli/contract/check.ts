@@ -1,14 +1,15 @@
 import { checkForm } from '../../contract/check-form.ts';
 import { type ContractError, isObject, type JsonObject, PROFILES, profileOf } from '../../contract/envelope.ts';
 import { error } from '../../contract/error.ts';
-import { type Input, readInput } from '../../contract/input.ts';
+import { buildInput, type Input, readBrief, readInput } from '../../contract/input.ts';
 import { legacyTokens } from '../../contract/legacy-tokens.ts';
 import { parseFence } from '../../contract/parse-fence.ts';
-import { MAX_BYTES, readJson } from '../../contract/read-json.ts';
+import { MAX_BYTES, MAX_DEPTH, readJson } from '../../contract/read-json.ts';
 import { repairMessage } from '../../contract/repair-message.ts';
 import { checkPayload, mergeUpdate } from '../../contract/update-contracts.ts';
 import { type Validated, validate } from '../../contract/validate.ts';
 import { escapePath, escapeText } from '../../model/escaped.ts';
+import { parseStrictJson } from '../../sign/strict-json.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
 import { printJson } from './print-json.ts';
@@ -68,6 +69,17 @@ export async function inputFrom(call: Call): Promise<Input | null> {
   const input = 'fault' in read ? read : readInput(read.value);
   if ('fault' in input) throw new UsageError(`--input ${escapePath(file)}: ${input.fault}`);
   return input;
+}
+
+/** `writ contract input`: the envelope an agent is given before its turn, from what its orchestrator says. */
+export async function makeInput(call: Call): Promise<Exit> {
+  const [file = null] = call.positionals;
+  const given = await readText(file, MAX_BYTES);
+  const read = given === null ? { fault: 'it is not UTF-8' } : parseStrictJson(given, { maxDepth: MAX_DEPTH });
+  const brief = 'fault' in read ? read : readBrief(read.value);
+  if ('fault' in brief) throw new UsageError(brief.fault);
+  await printJson(buildInput(brief));
+  return EXIT.ok;
 }
 
 /** `writ contract parse-fence`: the envelope in an agent's output, and the form of it. */

@@ -9,6 +9,7 @@ import { repairMessage } from '../../contract/repair-message.ts';
 import { type Validated, validate } from '../../contract/validate.ts';
 import { dependence } from '../../contract/verifier.ts';
 import { escapeText } from '../../model/escaped.ts';
+import { parseStrictJson } from '../../sign/strict-json.ts';
 import type { ContractTables } from '../../store/contracts.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from '../command.ts';
 import { inputFrom } from './check.ts';
@@ -128,11 +129,11 @@ export async function fill(call: Call): Promise<Exit> {
   const file = text(call, 'file');
   if ((inline === null) === (file === null)) throw new UsageError('give one of --json OBJECT and --file FILE');
   const given = inline ?? (await readText(file, MAX_BYTES));
-  const patch = given === null ? { fault: 'it is not UTF-8' } : readJson(given);
+  const patch = given === null ? { fault: 'it is not UTF-8' } : parseStrictJson(given, { maxDepth: MAX_DEPTH });
   return edit(call, (envelope): Edited => {
-    if ('fault' in patch) return { errors: [error('NOT_JSON', 'json', patch.fault)] };
+    if ('fault' in patch)
+      return { errors: [error(/duplicate/.test(patch.fault) ? 'DUPLICATE_KEY' : 'NOT_JSON', 'json', patch.fault)] };
     if (!isObject(patch.value)) return { errors: [error('NOT_JSON', 'json', 'a patch is a JSON object')] };
-    if (patch.duplicates) return { errors: [error('DUPLICATE_KEY', 'json', 'a key comes twice; say what is meant')] };
     return { envelope: fillIn(envelope, patch.value) };
   });
 }
@@ -141,8 +142,9 @@ function fieldAndValue(call: Call): { readonly field: string; readonly value: un
   const [field, given, ...more] = [...call.positionals, ...call.rest];
   if (field === undefined || given === undefined || more.length > 0)
     throw new UsageError('give a field and one value, in quotes; a value that begins with a dash comes behind --');
-  const read = readJson(given);
-  return { field, value: 'value' in read && !read.duplicates ? read.value : given };
+  // Strictly: a number that would not come out as it went in stays the text it is, and so does NaN.
+  const read = parseStrictJson(given, { maxDepth: MAX_DEPTH });
+  return { field, value: 'value' in read ? read.value : given };
 }
 
 interface Done {
