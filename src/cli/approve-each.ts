@@ -23,6 +23,8 @@ export interface ApproveWish {
   readonly shows: boolean;
   /** A no passes over the one text and goes on, where the others are still wanted. */
   readonly goesOn: boolean;
+  /** Asks instead of the plain question on stderr. */
+  readonly agrees?: (question: string) => Promise<boolean>;
 }
 
 /** Proposes, shows, asks and signs, one artifact after the other. @returns how many were refused, each told with its code. */
@@ -53,7 +55,7 @@ export async function approveEach(
         .map((one) => one.evidence.parsed.candidate.path),
     };
     const proposal = propose(judged, draft);
-    const outcome = 'why' in proposal ? proposal : await signShown(workspace, proposal, draft, wish);
+    const outcome = 'why' in proposal ? proposal : await signShown(workspace, proposal, draft, wish, whole);
     if (outcome === null) await tell(`left as it is: ${escapePath(path)}`);
     else if ('why' in outcome) {
       refused += 1;
@@ -74,8 +76,9 @@ async function signShown(
   proposal: Proposal,
   draft: ApproveDraft,
   wish: ApproveWish,
+  whole: Judgement,
 ): Promise<{ readonly file: string } | { readonly code: string; readonly why: string } | null> {
-  if (wish.shows) await print(await renderProposal(workspace, proposal, draft));
+  if (wish.shows) await print(await renderProposal(workspace, proposal, draft, whole));
   else {
     for (const one of proposal.warnings) await tell(`writ: ${escapePath(proposal.path)}: ${one}`);
     for (const one of proposal.subjects.slice(1))
@@ -83,13 +86,18 @@ async function signShown(
   }
   const question = `Approve ${escapePath(proposal.path)} as ${draft.signer.identity.principal}?`;
   if (!wish.goesOn) await confirm(question, wish.yes, '--yes');
-  else if (!wish.yes && !(await agrees(question))) return null;
+  else if (!wish.yes && !(await (wish.agrees ?? agrees)(question))) return null;
   const done = await approveProposal(proposal, draft);
   if ('file' in done) keepApproved(workspace.state, proposal.content);
   return done;
 }
 
-async function renderProposal(workspace: Workspace, proposal: Proposal, draft: ApproveDraft): Promise<string> {
+async function renderProposal(
+  workspace: Workspace,
+  proposal: Proposal,
+  draft: ApproveDraft,
+  whole: Judgement,
+): Promise<string> {
   const { manifest, subjects, judged } = proposal;
   const paint = paintFor(STDOUT);
   const [last] = [...chainAt(proposal.path, draft.live)].sort((a, b) => b.issuedAt - a.issuedAt);
@@ -117,5 +125,26 @@ async function renderProposal(workspace: Workspace, proposal: Proposal, draft: A
     last && before === null ? '  (the text approved last is not kept on this machine; all of it is shown)' : '',
     await renderDiff(before ?? '', proposal.content, paint),
   ];
-  return `${lines.filter((line, index) => line !== '' || index === lines.length - 3).join('\n')}\n`;
+  const own = lines.filter((line, index) => line !== '' || index === lines.length - 3);
+  return `${[...own, ...(await renderImported(proposal, whole, paint))].join('\n')}\n`;
+}
+
+/** The texts an approval covers because the artifact imports them: they are signed too, so they are shown too. */
+async function renderImported(
+  { subjects }: Proposal,
+  { artifacts }: Judgement,
+  paint: ReturnType<typeof paintFor>,
+): Promise<readonly string[]> {
+  const [first, ...others] = subjects;
+  const lines: string[] = [];
+  for (const { name, sha256 } of others.filter((one) => one.sha256 !== first?.sha256)) {
+    const found = artifacts.find(
+      ({ evidence: { parsed, claimed } }) =>
+        parsed.candidate.path === name && parsed.line === null && (claimed?.contentSha256 ?? parsed.sha256) === sha256,
+    );
+    const text = found?.evidence.claimed?.content ?? found?.evidence.parsed.text?.read() ?? null;
+    lines.push('', paint.bold(`  ${escapePath(name)}, which it imports`));
+    lines.push(text === null ? '  (not at hand as text: read the file)' : await renderDiff('', text, paint));
+  }
+  return lines;
 }

@@ -344,6 +344,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./waive.ts')).waive(call),
   },
   {
+    name: 'review',
+    summary: 'a queue on the terminal: what is held and what waits for an approval',
+    usage: 'writ review [PATH...] [--as NAME] [--key FILE]',
+    example: 'writ review --as f13 --key ~/.ssh/id_ed25519',
+    options: signing({}),
+    positionals: { min: 0, max: Infinity },
+    run: async (call) => (await import('./review.ts')).review(call),
+  },
+  {
     name: 'quarantine list',
     summary: 'what is held, and why',
     usage: 'writ quarantine list [--format text|json]',

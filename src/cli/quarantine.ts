@@ -1,13 +1,14 @@
-import { judge } from '../gate.ts';
+import { type Judgement, judge } from '../gate.ts';
 import { escapePath } from '../model/escaped.ts';
 import { instantFromMs, isoOf } from '../model/instant.ts';
-import { findRecord, listQuarantine, openHeld } from '../quarantine/list.ts';
+import type { Judged } from '../model/stages.ts';
+import { findRecord, type Held, listQuarantine, openHeld } from '../quarantine/list.ts';
 import { purge } from '../quarantine/purge.ts';
 import { restore } from '../quarantine/restore.ts';
 import { fill, reasonOf } from '../report/verdicts-text.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from './command.ts';
 import { print, tell } from './output.ts';
-import { openWorkspace, toPath, toRequest } from './workspace.ts';
+import { openWorkspace, toPath, toRequest, type Workspace } from './workspace.ts';
 
 /** `writ quarantine list`: what is held, and why. */
 export async function list(call: Call): Promise<Exit> {
@@ -68,12 +69,13 @@ export async function release(call: Call): Promise<Exit> {
   const held = openHeld(workspace.root, id);
   if ('refused' in held) throw new UsageError(`${escapePath(id)}: ${held.refused}`);
   const to = text(call, 'to');
-  const target = to === null ? held.record.path : toPath(workspace, to);
-  const overlay = new Map([[target, { bytes: held.bytes, mode: held.record.mode, links: 1, aliasOf: null }]]);
-  for (const one of held.sidecars)
-    overlay.set(`${target}${one.suffix}`, { bytes: one.bytes, mode: one.mode, links: 1, aliasOf: null });
-  const judgement = await judge({ ...toRequest(workspace, call, [target]), overlay });
-  const judged = judgement.artifacts.find(({ evidence }) => evidence.parsed.candidate.path === target);
+  await releaseHeld(call, workspace, held, to === null ? null : toPath(workspace, to));
+  return EXIT.ok;
+}
+
+/** Judges what is held as if it lay at its place, and puts back those very bytes. Throws RefusedError where it would be quarantined again. */
+export async function releaseHeld(call: Call, workspace: Workspace, held: Held, to: string | null): Promise<void> {
+  const { target, judged } = await judgeHeld(call, workspace, held, to);
   if (!judged || judged.rank === 'quarantined') {
     const reason = judged ? reasonOf(judged) : null;
     throw new RefusedError(
@@ -81,10 +83,28 @@ export async function release(call: Call): Promise<Exit> {
       `${escapePath(target)} would be quarantined again: ${reason?.message ?? 'it cannot be judged'} ${reason && judged ? fill(reason.cure, judged) : ''}`,
     );
   }
-  const restored = restore(workspace.root, held, to === null ? null : target);
+  const restored = restore(workspace.root, held, to);
   if ('refused' in restored) throw new RefusedError('quarantine-failed', `${escapePath(target)}: ${restored.refused}`);
   await tell(`released ${escapePath(restored.path)}: it now ranks ${judged.rank}`);
-  return EXIT.ok;
+}
+
+/** What is held, judged as if it lay where it came from, or at another place. */
+export async function judgeHeld(
+  call: Call,
+  workspace: Workspace,
+  held: Held,
+  to: string | null,
+): Promise<{ readonly target: string; readonly judgement: Judgement; readonly judged: Judged | undefined }> {
+  const target = to ?? held.record.path;
+  const overlay = new Map([[target, { bytes: held.bytes, mode: held.record.mode, links: 1, aliasOf: null }]]);
+  for (const one of held.sidecars)
+    overlay.set(`${target}${one.suffix}`, { bytes: one.bytes, mode: one.mode, links: 1, aliasOf: null });
+  const judgement = await judge({ ...toRequest(workspace, call, [target]), overlay });
+  return {
+    target,
+    judgement,
+    judged: judgement.artifacts.find(({ evidence }) => evidence.parsed.candidate.path === target),
+  };
 }
 
 /** `writ quarantine purge`: deletes one held artifact for good. */

@@ -28,6 +28,27 @@ export async function revoke(call: Call): Promise<Exit> {
   const judgement = await judge(toRequest(workspace, call, path === undefined ? [] : [toPath(workspace, path)]));
   const signer = await openSigner(call, judgement);
   const found = path === undefined ? fromFlags(call, judgement, signer) : fromPath(judgement, signer);
+  await revokeFound(workspace, judgement, signer, found, reason);
+  return EXIT.ok;
+}
+
+/** Withdraws the one artifact that was judged: by its id, or these very bytes where it has none. Throws RefusedError where the signer may not. */
+export async function revokeJudged(
+  workspace: Workspace,
+  judgement: Judgement,
+  signer: KnownSigner,
+  reason: string,
+): Promise<void> {
+  await revokeFound(workspace, judgement, signer, fromPath(judgement, signer), reason);
+}
+
+async function revokeFound(
+  workspace: Workspace,
+  judgement: Judgement,
+  signer: KnownSigner,
+  found: Found,
+  reason: string,
+): Promise<void> {
   const { set } = judgement;
   const predicate: RevocationPredicate = {
     type: 'revocation',
@@ -45,7 +66,6 @@ export async function revoke(call: Call): Promise<Exit> {
   await remember(workspace, set.workspace ?? '', sealed.payloadDigest, sealed.text);
   await tell(`revoked ${found.what}; record in ${sealed.file}`);
   await listInSet(workspace, judgement, signer, sealed.payloadDigest);
-  return EXIT.ok;
 }
 
 interface Found {

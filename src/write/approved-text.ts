@@ -8,7 +8,6 @@ import { sha256Hex } from '../sign/digest.ts';
 import type { StateLocation } from '../store/location.ts';
 
 const MAX_BYTES = 67_108_864;
-const LINE = 400;
 
 /** Keeps a copy of what was approved, so that the next approval can show what changed. Best effort: without it the whole text is shown. */
 export function keepApproved(state: StateLocation, content: string): void {
@@ -34,7 +33,10 @@ export function approvedText(state: StateLocation, sha256: string): string | nul
   }
 }
 
-/** A unified diff for people, every line escaped and cut; nothing in the text can move the terminal. */
+/**
+ * A unified diff for people. Every line is escaped, so nothing in the text can move the terminal, and whole: what is signed is what was shown. Where no
+ * diff can be made in time all of the new text is shown.
+ */
 export async function renderDiff(
   before: string,
   after: string,
@@ -44,7 +46,11 @@ export async function renderDiff(
   const { structuredPatch } = await import('diff');
   const patch = structuredPatch('approved', 'now', before, after, '', '', { context: 3, timeout: 5_000 });
   const hunks = patch?.hunks ?? [];
-  if (hunks.length === 0) return '  (the change is too large to show; read the file)';
+  if (hunks.length === 0)
+    return [
+      '  (the change is too large for a diff; all of the text)',
+      ...after.split('\n').map((line) => colour(`+${line}`, paint)),
+    ].join('\n');
   return hunks
     .flatMap((hunk) => [`  @@ line ${hunk.newStart} @@`, ...hunk.lines.map((line) => colour(line, paint))])
     .join('\n');
@@ -54,7 +60,7 @@ function colour(
   line: string,
   paint: { readonly red: (text: string) => string; readonly green: (text: string) => string },
 ): string {
-  const shown = `  ${line.slice(0, 1)} ${escapeText(line.slice(1), LINE)}`;
+  const shown = `  ${line.slice(0, 1)} ${escapeText(line.slice(1), Number.POSITIVE_INFINITY)}`;
   return line.startsWith('+') ? paint.green(shown) : line.startsWith('-') ? paint.red(shown) : shown;
 }
 
