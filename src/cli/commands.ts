@@ -446,7 +446,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'contract init',
     summary: 'begin the contract of an agent turn, or with --draft-id resume it',
     usage:
-      'writ contract init [--agent-id ID] [--parent-handoff-id N] [--plan-task-id ID] [--dispatched] [--profile plan_status|agent_state] [--input FILE] [--agent-name NAME] [--harness-id ID] [--draft-id ID]',
+      'writ contract init [--agent-id ID] [--parent-handoff-id N] [--plan-task-id ID] [--dispatched] [--profile plan_status|agent_state] [--input FILE] [--agent-name NAME] [--harness-id ID] [--draft-id ID] [--json]',
     example: 'writ contract init --plan-task-id task-7 --dispatched',
     options: {
       'agent-id': str,
@@ -466,7 +466,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract set',
     summary: 'put a value at a field of the draft; nothing lands unless the whole envelope holds',
-    usage: 'writ contract set FIELD VALUE [--draft-id ID] [--agent-id ID]',
+    usage: 'writ contract set FIELD VALUE [--draft-id ID] [--agent-id ID] [--profile plan_status|agent_state] [--json]',
     example: 'writ contract set agent_status.next_action "run the tests"',
     options: { 'draft-id': str, 'agent-id': str, profile: str, json: bool },
     positionals: { min: 1, max: 2 },
@@ -475,7 +475,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract add',
     summary: 'append a value to a list of the draft',
-    usage: 'writ contract add FIELD VALUE [--draft-id ID] [--agent-id ID]',
+    usage: 'writ contract add FIELD VALUE [--draft-id ID] [--agent-id ID] [--profile plan_status|agent_state] [--json]',
     example: 'writ contract add evidence_report.key_outputs "all 40 tests pass"',
     options: { 'draft-id': str, 'agent-id': str, profile: str, json: bool },
     positionals: { min: 1, max: 2 },
@@ -484,7 +484,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract fill',
     summary: 'merge a JSON object into the draft',
-    usage: 'writ contract fill --json OBJECT | --file FILE [--draft-id ID] [--agent-id ID]',
+    usage:
+      'writ contract fill --json OBJECT | --file FILE [--draft-id ID] [--agent-id ID] [--profile plan_status|agent_state]',
     example: 'writ contract fill --file patch.json',
     options: { json: str, file: str, 'draft-id': str, 'agent-id': str, profile: str },
     positionals: none,
@@ -493,7 +494,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract view',
     summary: 'the draft, or its row where the draft is gone',
-    usage: 'writ contract view [--field a.b] [--draft-id ID] [--agent-id ID] [--harness-id ID] [--resume]',
+    usage:
+      'writ contract view [--field a.b] [--draft-id ID] [--agent-id ID] [--harness-id ID] [--resume] [--profile plan_status|agent_state] [--json]',
     example: 'writ contract view --field agent_status.plan_status',
     options: {
       field: str,
@@ -510,7 +512,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract finalize',
     summary: 'write the row of the draft; may be called again',
-    usage: 'writ contract finalize [--draft-id ID] [--agent-id ID] [--as NAME --key FILE] [--no-artifacts]',
+    usage:
+      'writ contract finalize [--draft-id ID] [--agent-id ID] [--as NAME --key FILE] [--no-artifacts] [--profile plan_status|agent_state] [--json]',
     example: 'writ contract finalize',
     options: signing({ 'draft-id': str, 'agent-id': str, profile: str, 'no-artifacts': bool, json: bool }),
     positionals: none,
@@ -519,7 +522,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract list',
     summary: 'the rows of this checkout, newest first',
-    usage: 'writ contract list [--state S] [--cut [REASON]] [--agent ID] [--since T] [--limit 20]',
+    usage: 'writ contract list [--state S] [--cut [REASON]] [--agent ID] [--since T] [--limit 20] [--json]',
     example: 'writ contract list --cut',
     options: { state: str, cut: bool, agent: str, since: str, limit: str, json: bool },
     positionals: { min: 0, max: 1 },
@@ -528,7 +531,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract next',
     summary: 'what an orchestrator does with a row',
-    usage: 'writ contract next ID...',
+    usage: 'writ contract next ID... [--json]',
     example: 'writ contract next 12',
     options: { json: bool },
     positionals: { min: 1, max: 64 },
@@ -537,7 +540,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract reconcile',
     summary: 'rows for turns that ended without a finalize',
-    usage: 'writ contract reconcile [--agent-id ID] [--stop-reason R] [--agent-name NAME]',
+    usage: 'writ contract reconcile [--agent-id ID] [--stop-reason R] [--agent-name NAME] [--json]',
     example: 'writ contract reconcile --agent-id a0123456789abcdef --stop-reason max_tokens',
     options: { 'agent-id': str, 'agent-name': str, 'stop-reason': str, json: bool },
     positionals: none,
@@ -547,7 +550,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'contract grant',
     summary: 'commands an agent asked for: what is approved, done, failed and untouched',
     usage:
-      'writ contract grant show ID | approve ID [--yes] | reject ID [--yes] | reserve ID --command TEXT [--by NAME] | settle ID --ok|--failed [--reason TEXT] [--by NAME]',
+      'writ contract grant show ID | approve ID [--yes] | reject ID [--yes] | reserve ID --command TEXT [--by NAME] | settle ID --ok|--failed [--reason TEXT] [--by NAME] [--json]',
     example: 'writ contract grant show 12',
     options: signing({ command: str, by: str, ok: bool, failed: bool, reason: str, yes: bool, json: bool }),
     positionals: { min: 0, max: 2 },
@@ -556,7 +559,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract validate',
     summary: 'judge an agent_contract_handoff envelope: its form, then what it is compared with',
-    usage: 'writ contract validate [FILE|-] [--profile plan_status|agent_state] [--input FILE] [--form-only]',
+    usage: 'writ contract validate [FILE|-] [--profile plan_status|agent_state] [--input FILE] [--form-only] [--json]',
     example: 'writ contract validate envelope.json --profile plan_status',
     options: { profile: str, input: str, 'form-only': bool, json: bool },
     positionals: { min: 0, max: 1 },
@@ -565,7 +568,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract parse-fence',
     summary: 'the envelope in the output of an agent that still emits it as a fenced block',
-    usage: 'writ contract parse-fence [FILE|-] [--profile plan_status|agent_state]',
+    usage: 'writ contract parse-fence [FILE|-] [--profile plan_status|agent_state] [--json]',
     example: 'writ contract parse-fence output.txt',
     options: { profile: str, json: bool },
     positionals: { min: 0, max: 1 },
@@ -574,7 +577,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract input',
     summary: 'the envelope an agent is given before its turn, from a flat brief',
-    usage: 'writ contract input [FILE|-]',
+    usage: 'writ contract input [FILE|-] [--json]',
     example: 'writ contract input brief.json > input.json',
     options: { json: bool },
     positionals: { min: 0, max: 1 },
@@ -583,7 +586,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'contract merge',
     summary: 'what a payload of update_contracts makes of a section, printed',
-    usage: 'writ contract merge --current FILE --payload FILE',
+    usage: 'writ contract merge --current FILE --payload FILE [--json]',
     example: 'writ contract merge --current section.json --payload payload.json',
     options: { current: str, payload: str, json: bool },
     positionals: none,

@@ -82,7 +82,7 @@ export async function finalize(
     );
   const row = await tables.put({
     ...rowOf(place, draft, by.now),
-    ...(there === null ? {} : { createdAt: there.createdAt, verdict: there.verdict }),
+    ...(there === null ? {} : { createdAt: there.createdAt, verdict: there.digest === digest ? there.verdict : null }),
     planTaskId,
     parentId: draft.parent?.id ?? there?.parentId ?? null,
     state: verdict.state,

@@ -35,18 +35,39 @@ function hasDuplicates(text: string): boolean {
   return 'fault' in read && /duplicate/.test(read.fault);
 }
 
-const PIECE = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|(?<![\w.+-])(?:NaN|-?Infinity)(?![\w.])/g;
+const WORD = /(?<![\w.+-])(?:NaN|-?Infinity)(?![\w.])/g;
 
 function withoutWords(text: string): string {
-  return text.replace(PIECE, (piece) => (piece.startsWith('"') ? piece : piece.startsWith('-') ? '-1e999' : '1e999'));
+  const out: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at);
+    const end = quote === -1 ? text.length : quote;
+    out.push(text.slice(at, end).replace(WORD, (word) => (word.startsWith('-') ? '-1e999' : '1e999')));
+    at = quote === -1 ? end : endOfString(text, quote);
+    out.push(text.slice(end, at));
+  }
+  return out.join('');
 }
 
+/** By hand and not by a pattern: a string of a million escapes would overflow the stack of one. */
 function tooDeep(text: string): boolean {
   let depth = 0;
-  for (const [piece] of text.matchAll(/"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|[[{}\]]/g)) {
-    if (piece === '{' || piece === '[') depth += 1;
-    else if (piece === '}' || piece === ']') depth -= 1;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char === '"') at = endOfString(text, at) - 1;
+    else if (char === '{' || char === '[') depth += 1;
+    else if (char === '}' || char === ']') depth -= 1;
     if (depth > MAX_DEPTH) return true;
   }
   return false;
+}
+
+/** Behind the string that begins at `at`; the end of the text where it has no end. */
+function endOfString(text: string, at: number): number {
+  for (let here = at + 1; here < text.length; here += 1) {
+    const char = text.charAt(here);
+    if (char === '\\') here += 1;
+    else if (char === '"') return here + 1;
+  }
+  return text.length;
 }

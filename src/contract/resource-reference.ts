@@ -6,7 +6,7 @@ export interface ResourceReference {
   readonly name: string;
 }
 
-const MAX = 1_024;
+const MAX = 512;
 
 /** The identity of a workspace from the address of its remote, in any of git's spellings: `github.com/owner/repo`. */
 export function normaliseRemote(address: string): string {

@@ -313,6 +313,8 @@ describe('whatever comes in', () => {
       '\n```x'.repeat(300_000),
       '```json\n{\n```\n'.repeat(100_000),
     ];
+    const escapes = '\\\\'.repeat(2_000_000);
+    texts.push(`\`\`\`json\n{"a":"${escapes}",}\n\`\`\``, `\`\`\`json\n{"a":NaN,"b":"${escapes}}\n\`\`\``);
     for (const text of texts) expect(parseFence(`${text}\n${'{"a":['.repeat(1_000)}`, null)).toBeNull();
   });
 });

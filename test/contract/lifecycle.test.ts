@@ -80,6 +80,13 @@ describe('a draft', () => {
     expect(desk.run('set').exit).toBe(3);
   });
 
+  it('keeps its profile', slow, () => {
+    const id = desk.init('--profile', 'agent_state');
+    expect(codesOf(desk.run('finalize', '--profile', 'plan_status'))).toEqual(['DRAFT_UNKNOWN']);
+    expect(desk.run('set', 'x', 'y', '--profile', 'odd').exit).toBe(3);
+    expect(desk.run('finalize', '--profile', 'agent_state', '--draft-id', id).exit).toBe(0);
+  });
+
   it('is never guessed among several', slow, () => {
     const [one, two] = [desk.init(), desk.init()];
     const answer = desk.run('set', 'agent_status.next_action', 'x');
@@ -345,6 +352,18 @@ describe('the edges', () => {
       ['merge'],
     ])
       expect(desk.run(...words).exit, words.join(' ')).toBe(3);
+  });
+
+  it('what cannot be read could not be checked', slow, () => {
+    for (const verb of ['validate', 'parse-fence']) {
+      for (const file of ['missing.json', '.']) expect(desk.run(verb, file).exit, `${verb} ${file}`).toBe(4);
+      expect(desk.run(verb, '/dev/null').exit).toBe(1);
+    }
+    expect(desk.run('validate', '/dev/zero').exit).toBe(4);
+    expect(desk.run('validate', '-', '--input', 'missing.json').exit).toBe(3);
+    desk.space.put('latin.json', Buffer.from('{"a":"\xe9"}', 'latin1'));
+    expect(codesOf(desk.run('validate', 'latin.json'))).toEqual(['MISSING_FIELD']);
+    expect(desk.run('merge', '--current', 'latin.json', '--payload', 'latin.json').exit).toBe(1);
   });
 
   it('keeps the contracts of two checkouts apart', slow, () => {

@@ -13,7 +13,7 @@ import { parseStrictJson } from '../../sign/strict-json.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
 import { printJson } from './print-json.ts';
-import { readText } from './read-file.ts';
+import { readJudged, readText } from './read-file.ts';
 
 /** Largest output of an agent that is searched for a fence, bytes. */
 const MAX_OUTPUT = 16_777_216;
@@ -23,7 +23,7 @@ export async function validateFile(call: Call): Promise<Exit> {
   const [file = null] = call.positionals;
   const profile = oneOf(call, 'profile', PROFILES);
   const input = await inputFrom(call);
-  const given = await readText(file, MAX_BYTES);
+  const given = await readJudged(file, MAX_BYTES);
   const read = given === null ? { fault: 'it is not UTF-8' } : readJson(given);
   const envelope = 'fault' in read ? undefined : read.value;
   const verdict = await validate(envelope, {
@@ -86,7 +86,7 @@ export async function makeInput(call: Call): Promise<Exit> {
 export async function parseFenceIn(call: Call): Promise<Exit> {
   const [file = null] = call.positionals;
   const wanted = oneOf(call, 'profile', PROFILES);
-  const output = await readText(file, MAX_OUTPUT);
+  const output = await readJudged(file, MAX_OUTPUT);
   const parsed = output === null ? null : parseFence(output, wanted);
   const profile = profileOf(parsed, wanted);
   const errors = checkForm(parsed, profile);

@@ -1,10 +1,10 @@
 import { type ContractPlace, DRAFT_ID, type Draft, listDrafts, readDraft } from '../../contract/draft.ts';
-import type { ContractError } from '../../contract/envelope.ts';
+import { type ContractError, PROFILES } from '../../contract/envelope.ts';
 import { error } from '../../contract/error.ts';
 import { isClean, sealEnvelope } from '../../contract/finalize.ts';
 import { escapeText } from '../../model/escaped.ts';
 import type { ContractTables } from '../../store/contracts.ts';
-import { type Call, CannotError, text, UsageError } from '../command.ts';
+import { type Call, CannotError, oneOf, text, UsageError } from '../command.ts';
 
 /** A draft, or why none can be meant. */
 export type FoundDraft = { readonly draft: Draft } | { readonly refused: ContractError };
@@ -14,6 +14,19 @@ export type FoundDraft = { readonly draft: Draft } | { readonly refused: Contrac
  * is guessed. `newest` allows the one written last where no turn is open, for calls that change nothing.
  */
 export async function findDraft(
+  call: Call,
+  tables: Pick<ContractTables, 'row'> | null,
+  place: ContractPlace,
+  newest: boolean,
+): Promise<FoundDraft> {
+  const profile = oneOf(call, 'profile', PROFILES);
+  const found = await seekDraft(call, tables, place, newest);
+  if ('draft' in found && profile !== null && found.draft.profile !== profile)
+    return none(`the draft ${found.draft.draftId} is of the profile ${found.draft.profile}, which it keeps`);
+  return found;
+}
+
+async function seekDraft(
   call: Call,
   tables: Pick<ContractTables, 'row'> | null,
   place: ContractPlace,

@@ -2,12 +2,21 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { escapePath } from '../../model/escaped.ts';
 import { readStdin } from '../ask.ts';
-import { UsageError } from '../command.ts';
+import { CannotError, UsageError } from '../command.ts';
 
-/** Reads a text given by name, or from stdin where the name is `-` or null. Null where it is not UTF-8. Throws UsageError where it can't be read or is larger than `max` bytes. */
+/** Reads a text given by name in an option, or from stdin where the name is `-` or null. Null where it is not UTF-8. Throws UsageError where it can't be read or is larger than `max` bytes. */
 export async function readText(file: string | null, max: number): Promise<string | null> {
   const bytes = file === null || file === '-' ? await readStdin(max) : readNamed(file, max);
   return isUtf8(bytes) ? bytes.toString('utf8') : null;
+}
+
+/** The same for the text that is to be judged: one that cannot be read could not be checked (CannotError). */
+export async function readJudged(file: string | null, max: number): Promise<string | null> {
+  try {
+    return await readText(file, max);
+  } catch (error) {
+    throw error instanceof UsageError ? new CannotError(error.message) : error;
+  }
 }
 
 function readNamed(file: string, max: number): Buffer {
