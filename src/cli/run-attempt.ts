@@ -15,6 +15,7 @@ import type { RunResult } from '../result/run-result.ts';
 import type { AgentProfile } from '../run/agent-profile.ts';
 import { type Ran, runContained, type Task } from '../run/contained.ts';
 import { forget, note, placesOfRun } from '../run/leftovers.ts';
+import { withoutEcho } from '../run/prompt.ts';
 import type { Rung } from '../run/reaction.ts';
 import { compareClaim, type Truth, withRisk, withTruth } from '../run/truth.ts';
 import { type Call, CannotError } from './command.ts';
@@ -140,7 +141,7 @@ async function work(
       keep: false,
     };
   }
-  let result = heard(rung.agent, ran);
+  let result = heard(rung.agent, asked.prompt, ran);
   if (ran.interrupted !== null) result = withRisk(result, `the host was told to end (${ran.interrupted})`, 'failed');
   if (ran.left > 0) result = withRisk(result, `${ran.left} processes could not be ended`, 'review');
   const swapped = place === null || placeOf(worktree.path, cwd) !== place;
@@ -183,11 +184,11 @@ function placeOf(top: string, cwd: string): string | null {
 }
 
 /** What the agent said, on stdout first; what programs tell of limits and faults is often on stderr. */
-function heard({ output }: AgentProfile, ran: Ran): RunResult {
+function heard({ output }: AgentProfile, prompt: string, ran: Ran): RunResult {
   const ended = { exitCode: ran.exitCode, timedOut: ran.timedOut };
-  const said = textOf(ran.stdout.bytes);
+  const said = withoutEcho(textOf(ran.stdout.bytes), prompt);
   const spoken = output === 'codex-events' ? spokenOf(said) : said;
-  const errors = textOf(ran.stderr.bytes);
+  const errors = withoutEcho(textOf(ran.stderr.bytes), prompt);
   const whole = findBlock(spoken) !== null || errors === '' ? spoken : spoken === '' ? errors : `${spoken}\n${errors}`;
   const result = parseResult(whole, ended);
   return ran.stdout.dropped === 0

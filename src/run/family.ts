@@ -22,12 +22,18 @@ export interface Family {
 
 const ROUNDS = 100;
 const PAUSE_MS = 20;
+/** How long nobody new may come until all are gone, and how long that is waited for. ms. */
+const QUIET_MS = 100;
+const HUNT_MS = 5_000;
+/** Numbers tried below the newest, and looks at one. */
+const RECENT = 24;
+const MOST_LOOKS = 40;
 const MAX_ENVIRONMENT = 4_194_304;
 
 /**
  * Follows the processes of a program that was started as the leader of a session of its own.
- * What gets away: a process that leaves the session, drops its environment, goes to another folder *and* loses its parent between two looks; there is no
- * way short of a container to hold that one. Without /proc (macOS) only group and descent are known.
+ * What gets away: a process that leaves the session, drops its environment, goes to another folder *and* loses its parent between two looks, and a
+ * chain of processes that each start the next faster than anybody can look; nothing short of a container holds those. Without /proc (macOS) only group and descent are known.
  * @param root its process number. @param mark `NAME=value` of a variable that nothing else has. @param folder real path that nothing else works in; a
  * shell that a person opened there has a terminal, and is left alone.
  */
@@ -43,7 +49,7 @@ export function followFamily(root: number, mark: string, folder: string): Family
       const younger = began === null || !isOlder(row.began, began);
       const own = (row.group === root || row.session === root) && younger;
       const strays = (): boolean =>
-        deep && (hasMark(row.pid, mark) || (younger && !row.hasTerminal && isIn(row.pid, folder)));
+        deep && (markIn(row.pid, mark) === 'there' || (younger && !row.hasTerminal && isIn(row.pid, folder)));
       if (own || known.get(row.pid) === row.began || strays()) members.set(row.pid, row);
     }
     for (let grew = true; grew; ) {
@@ -69,13 +75,55 @@ export function followFamily(root: number, mark: string, folder: string): Family
         left = there.length;
         if (left === 0) break;
         // Stopped first: what cannot run cannot start another meanwhile.
-        for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const { pid } of there) send(pid, signal);
+        // By group as well, which reaches those that came after the look; our own is never one of them.
+        const groups = [...new Set(there.map(({ group }) => group))].filter(
+          (group) => there.some(({ pid }) => pid === group) || group === root,
+        );
+        for (const signal of ['SIGSTOP', 'SIGKILL'] as const)
+          for (const at of [...groups.map((group) => -group), ...there.map(({ pid }) => pid)]) send(at, signal);
         for (const { pid } of there) killed.add(pid);
         await new Promise((done) => setTimeout(done, PAUSE_MS));
       }
-      return { killed: killed.size, left };
+      const hunted = hunt(mark);
+      return { killed: killed.size + hunted.killed, left: left + hunted.left };
     },
   };
+}
+
+/**
+ * Kills what starts a successor and ends before anybody can look at all processes twice: the numbers given last are tried at once, the newest first.
+ * @returns how many were, and 1 where they still came when the time was up.
+ */
+function hunt(mark: string): { readonly killed: number; readonly left: number } {
+  const looks = new Map<number, number>();
+  const killed = new Set<number>();
+  const start = performance.now();
+  for (let quiet = start, now = start; now - quiet < QUIET_MS; now = performance.now()) {
+    if (now - start > HUNT_MS) return { killed: killed.size, left: 1 };
+    const newest = lastNumber();
+    if (newest === null) break;
+    for (let pid = newest; pid > newest - RECENT && pid > 1; pid -= 1) {
+      const looked = looks.get(pid) ?? 0;
+      if (looked >= MOST_LOOKS) continue;
+      const found = markIn(pid, mark);
+      // One without an environment may be just starting a program.
+      looks.set(pid, found === 'empty' ? looked + 1 : MOST_LOOKS);
+      if (found !== 'there') continue;
+      send(pid, 'SIGKILL');
+      killed.add(pid);
+      quiet = now;
+    }
+  }
+  return { killed: killed.size, left: 0 };
+}
+
+/** The number of the process that began last (proc(5), loadavg); null where there is no /proc. */
+function lastNumber(): number | null {
+  try {
+    return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1));
+  } catch {
+    return null;
+  }
 }
 
 /** Sends a signal; one that is gone, or somebody else's, is left alone. */
@@ -140,12 +188,13 @@ function rowsOfPs(): readonly Row[] {
   });
 }
 
-function hasMark(pid: number, mark: string): boolean {
+function markIn(pid: number, mark: string): 'there' | 'missing' | 'empty' {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`);
-    return environment.length <= MAX_ENVIRONMENT && environment.includes(mark);
+    if (environment.length === 0) return 'empty';
+    return environment.length <= MAX_ENVIRONMENT && environment.includes(mark) ? 'there' : 'missing';
   } catch {
-    return false;
+    return 'missing';
   }
 }
 

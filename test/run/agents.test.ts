@@ -139,6 +139,14 @@ describe('the agents, as data', () => {
 });
 
 describe('any command', () => {
+  it('that prints its prompt again has not answered by that', () => {
+    const at = field();
+    writeFileSync(join(at.base, 'task.md'), 'Write a rate limiter.\n');
+    const ran = at.task(['--', at.agent('mine', 'printf "%s\\n" "$1"; printf "%s\\n" "$1" | sed "s/^/> /" >&2')]);
+    expect(ran.result).toMatchObject({ status: 'completed', needs_human_review: true });
+    expect(ran.result.known_risks).toEqual(['the output holds no result block: what was done is not known']);
+  });
+
   it('gets the prompt as its last word', () => {
     const at = field();
     const file = at.agent('mine', `${LISTEN}\n${say({})}`);

@@ -26,6 +26,8 @@ const STRAYS: readonly (readonly [string, string])[] = [
   ],
   ['one that hears no signal but the last', `sh -c 'trap "" TERM INT HUP; echo $$ > "$OUT/pid"; sleep 600 & wait' &`],
 ];
+/** Fifty processes, each in a session of its own, that start the next and end. */
+const CHAIN = `printf '#!/bin/sh\\necho "$$" > "$OUT/pid"; [ "$1" -ge 50 ] && exit; sleep 0.2; setsid "$0" $(($1+1)) </dev/null >/dev/null 2>&1 &\\n' > "$OUT/step"; chmod +x "$OUT/step"; "$OUT/step" 0 &`;
 const WAIT = 'while [ ! -s "$OUT/pid" ]; do sleep 0.05; done';
 
 describe.skipIf(!hasProc)('nothing outlives a run', () => {
@@ -58,6 +60,14 @@ describe.skipIf(!hasProc)('nothing outlives a run', () => {
     // The next run takes away what the killed one left; it held no work.
     expect(at.task(['--', at.agent('mine', say({}))]).exit).toBe(0);
     expect(at.left().filter((name) => !name.startsWith('writ-exec-'))).toEqual([]);
+  });
+
+  it('when each one starts the next and ends', async () => {
+    const at = field();
+    expect(at.task(['--', at.agent('mine', `${CHAIN}\n${WAIT}\n${say({})}`)]).exit).toBe(0);
+    const last = at.told('pid');
+    await new Promise((done) => setTimeout(done, 1_000));
+    expect([at.told('pid'), isRunning(Number(last))]).toEqual([last, false]);
   });
 
   it('work in the work tree of a host that was killed is kept, and told of', async () => {
