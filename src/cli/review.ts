@@ -147,8 +147,7 @@ async function askAct(call: Call, judged: Judged, isHeld: boolean, hasMore: bool
       ? [
           {
             value: 'release' as const,
-            label: 'release',
-            hint: rank === 'quarantined' ? 'would be refused again' : `would rank ${rank}`,
+            label: `release: ${rank === 'quarantined' ? 'would be refused again' : `would rank ${rank}`}`,
           },
         ]
       : []),
