@@ -36,9 +36,9 @@ export async function review(call: Call): Promise<Exit> {
   const counts = { done: 0, left: 0, refused: 0 };
   for (const [index, item] of queue.entries()) {
     log.step(`${index + 1} of ${queue.length}`);
-    const done = await decide(call, item, whole);
-    if (done === 'quit') break;
-    counts[done] += 1;
+    const { outcome, ends } = await decide(call, item, whole);
+    counts[outcome] += 1;
+    if (ends) break;
   }
   const rest = queue.length - counts.done;
   outro(`${counts.done} decided, ${rest} left as ${rest === 1 ? 'it is' : 'they are'}`);
@@ -47,8 +47,12 @@ export async function review(call: Call): Promise<Exit> {
   return faults.length > 0 ? EXIT.unchecked : EXIT.ok;
 }
 
-/** Shows one item until something was decided of it. @returns `refused` where the last thing asked was refused and it was left. */
-async function decide(call: Call, item: Item, whole: Judgement): Promise<Done | 'quit'> {
+/** Shows one item until something was decided of it. `refused`: something asked was refused, and then it was left; `ends`: the person has had enough. */
+async function decide(
+  call: Call,
+  item: Item,
+  whole: Judgement,
+): Promise<{ readonly outcome: Done; readonly ends: boolean }> {
   let outcome: Done = 'left';
   let all = false;
   for (;;) {
@@ -58,7 +62,7 @@ async function decide(call: Call, item: Item, whole: Judgement): Promise<Done | 
       item.kind === 'held' ? await openRecord(call, workspace, item) : await openText(call, workspace, item);
     if (opened === null) {
       log.warn(`${escapePath(item.path)} is no longer there.`);
-      return 'left';
+      return { outcome, ends: false };
     }
     const { judgement, judged, held } = opened;
     if (held !== null) await print(`${renderRecord(held)}\n`);
@@ -70,8 +74,7 @@ async function decide(call: Call, item: Item, whole: Judgement): Promise<Done | 
     });
     await print(shown.text);
     const act = await askAct(call, judged, held !== null, shown.rest > 0);
-    if (act === 'quit') return 'quit';
-    if (act === 'skip') return outcome;
+    if (act === 'quit' || act === 'skip') return { outcome, ends: act === 'quit' };
     all = act === 'whole' || all;
     if (act === 'whole') continue;
     try {
@@ -85,8 +88,8 @@ async function decide(call: Call, item: Item, whole: Judgement): Promise<Done | 
               signer: await openSigner(call, judgement),
               aliases: whole.artifacts.filter((one) => one.evidence.parsed.aliasOf === item.path),
             });
-      if (done === 'done') return 'done';
-      outcome = done;
+      if (done === 'done') return { outcome: done, ends: false };
+      if (done === 'refused') outcome = done;
     } catch (error) {
       outcome = 'refused';
       log.error(toldOf(error));
@@ -144,8 +147,7 @@ async function askAct(call: Call, judged: Judged, isHeld: boolean, hasMore: bool
       ? [
           {
             value: 'release' as const,
-            label: 'release',
-            hint: rank === 'quarantined' ? 'would be refused again' : `would rank ${rank}`,
+            label: `release: ${rank === 'quarantined' ? 'would be refused again' : `would rank ${rank}`}`,
           },
         ]
       : []),

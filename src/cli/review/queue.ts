@@ -45,7 +45,10 @@ function isWaiting(judged: Judged): boolean {
   )
     return false;
   if (rank === 'quarantined') return true;
-  return declaredClass === null ? isUnclaimed(judged) : rank !== CEILING[declaredClass];
+  if (declaredClass !== null) return rank !== CEILING[declaredClass];
+  // A person has said already that it needs no manifest, or has not yet that its name is no accident.
+  const open = (code: string): boolean => judged.findings.some((one) => one.code === code && one.relief === undefined);
+  return open('path-confusable') || (isUnclaimed(judged) && open('manifest-missing'));
 }
 
 function urgency(judged: Judged): number {

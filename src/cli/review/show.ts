@@ -41,7 +41,7 @@ export async function renderItem(
   const before = last === undefined ? null : approvedText(state, last.sha256);
   const heading =
     last === undefined
-      ? 'never approved; all of the text'
+      ? 'no approved version to compare with; all of the text'
       : before === null
         ? 'the text approved last is not kept on this machine; all of it'
         : `changed since ${escapePath(last.approver.principal)} approved it on ${isoOf(last.issuedAt)}`;
