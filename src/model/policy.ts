@@ -46,6 +46,8 @@ export interface Policy {
   readonly classes: ReadonlyMap<ArtifactClass, Rank>;
   readonly audit: ReadonlySet<CodeName>;
   readonly limits: Limits;
+  /** What policy.yaml says in so many words, by dotted name; absent for the built-in defaults. */
+  readonly given?: ReadonlyMap<string, number | string | readonly string[]>;
 }
 
 export interface Exception {
@@ -84,6 +86,12 @@ export interface PolicySet {
   readonly ruleFiles: readonly { readonly path: string; readonly text: string }[];
   /** When the set itself runs out; null where it never does, absent where none stands. */
   readonly expiresAt?: Instant | null;
+  /** Every setting with the layer it comes from; absent where no set stands. */
+  readonly settings?: readonly {
+    readonly name: string;
+    readonly value: number | string | readonly string[];
+    readonly layer: 'built in' | 'system' | 'user' | 'workspace';
+  }[];
   /** Bare hex sha256 of the set's payload, or null. */
   readonly digest: string | null;
   readonly findings: readonly Finding[];
