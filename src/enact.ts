@@ -9,7 +9,7 @@ import { escapePath } from './model/escaped.ts';
 import type { Finding } from './model/finding.ts';
 import { type Bytes, wasRead } from './model/source.ts';
 import type { Judged, Reading } from './model/stages.ts';
-import type { Pins } from './policy/pins.ts';
+import { type Pins, pinOf } from './policy/pins.ts';
 import { standingRevocations } from './policy/revocations.ts';
 import { quarantine } from './quarantine/move.ts';
 import { sweep } from './quarantine/sweep.ts';
@@ -183,7 +183,7 @@ async function keepPin(
       tail !== null && state.kind === 'sqlite' && tail.seq > rows
         ? { ...pins, ledger: { state: state.file, head: tail.hash, rows: tail.seq } }
         : pins;
-    const pin = marked.pins.find((one) => one.workspace === set.workspace);
+    const pin = pinOf(marked.pins, set.workspace);
     if (!set.intact || pin?.from !== 'user' || set.version === null) return marked;
     return withPin(marked, {
       ...pin,

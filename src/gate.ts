@@ -80,7 +80,7 @@ export async function judge(request: Request): Promise<Judgement> {
   const { root, repository, now } = request;
   const memory = await recall(request);
   const signed = await readPolicySet(
-    { root, dir: memory.dir, file: memory.setFile, pins: memory.pins?.pins ?? [], now },
+    { root, dir: memory.dir, file: memory.setFile, pins: memory.pins?.pins ?? [], now, base: memory.base },
     memory.remembered,
   );
   const own = await compileUserRules(signed.ruleFiles, DEFAULT_RULES);

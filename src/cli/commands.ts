@@ -160,6 +160,15 @@ export const COMMANDS: readonly Command[] = [
     run: async (call) => (await import('./trust-change.ts')).sign(call),
   },
   {
+    name: 'trust base',
+    summary: 'sign the bounds every policy set on a machine keeps to',
+    usage: 'writ trust base [DIR] [--id NAME] [--pin] [--replace]',
+    example: 'writ trust base /etc/writ/policies --id acme --key ~/.ssh/id_ed25519',
+    options: signing({ id: str, pin: bool, replace: bool }),
+    positionals: { min: 0, max: 1 },
+    run: async (call) => (await import('./trust-base.ts')).base(call),
+  },
+  {
     name: 'spawn',
     summary: 'declare a child agent: key, role, life',
     usage: 'writ spawn ACTOR --role ROLE --pub FILE.pub [--expires 8h] [--paths GLOB]...',

@@ -10,7 +10,7 @@ import { checkoutKeys } from '../gather/recall.ts';
 import { remoteUrl } from '../git/git.ts';
 import { wasRead } from '../model/source.ts';
 import { DEFAULT_LIMITS, POLICY_DIR } from '../policy/defaults.ts';
-import { PINS_FILE, readPins } from '../policy/pins.ts';
+import { PINS_FILE, pinOf, readPins } from '../policy/pins.ts';
 import { parsePolicyFile } from '../policy/policy-file.ts';
 import { POLICY_FILE } from '../policy/policy-set.ts';
 import { SET_FILE } from '../policy/set-file.ts';
@@ -22,7 +22,7 @@ import { changePins, withPin } from '../write/pins-file.ts';
 import { signSet } from '../write/policy-set.ts';
 import { knowSigner } from '../write/signer.ts';
 import { adopt, adoptionOf, printNext, ranksOf, writeCi } from './adopt.ts';
-import { type Call, CannotError, EXIT, type Exit, text, UsageError } from './command.ts';
+import { type Call, CannotError, EXIT, type Exit, RefusedError, text, UsageError } from './command.ts';
 import { installIn } from './hook.ts';
 import { paintFor, print, STDOUT, tell } from './output.ts';
 import { readPublicKey, rootKey } from './root-key.ts';
@@ -63,6 +63,7 @@ export async function init(call: Call): Promise<Exit> {
     );
   const before = await judge(toRequest(workspace, call, null));
   const { key, file } = await rootKey(call, workspace, name);
+  await refuseOtherRoot(workspace, id, key.publicKey.fingerprint);
   const recovery = text(call, 'recovery');
   const existed = ['constitution.md', 'exceptions.yaml', 'rules', 'policy.yaml', 'allowed_signers']
     .filter((name) => existsSync(join(root.path, dir, name)))
@@ -154,6 +155,17 @@ async function refusePinned({ places, user }: Workspace, id: string): Promise<vo
   if (pins.pins.some((pin) => pin.workspace === id))
     throw new UsageError(
       `a pin for ${id} is on this machine already; to give this workspace another id use --workspace, to replace the root writ trust rotate`,
+    );
+}
+
+/** Where a pattern of this machine says whose workspaces these are, only that root starts one. */
+async function refuseOtherRoot({ places }: Workspace, id: string, fingerprint: string): Promise<void> {
+  const pins = await readPins({ systemDir: places.systemDir, configDir: places.configDir, environment: places.root });
+  const pin = 'fault' in pins ? null : pinOf(pins.pins, id);
+  if (pin?.pattern !== undefined && !pin.roots.includes(fingerprint))
+    throw new RefusedError(
+      'root-mismatch',
+      `the ${pin.from} pin for ${pin.pattern} names ${pin.roots.join(', ')}, and ${fingerprint} is none of them`,
     );
 }
 

@@ -8,6 +8,7 @@ import { escapeText } from '../model/escaped.ts';
 import { isoOf } from '../model/instant.ts';
 import { PRINCIPAL_NAME, toRole } from '../model/role.ts';
 import { wasRead } from '../model/source.ts';
+import { pinOf } from '../policy/pins.ts';
 import { POLICY_FILE, SIGNERS_FILE } from '../policy/policy-set.ts';
 import { standingRevocations } from '../policy/revocations.ts';
 import { readStatements } from '../policy/statements.ts';
@@ -224,7 +225,7 @@ function requireRoot(workspace: Workspace, judgement: Judgement, key: SigningKey
       set.root === 'mismatch' ? 'root-mismatch' : 'root-unpinned',
       judgement.findings[0]?.message ?? 'no pin on this machine judges this set: run writ trust pin',
     );
-  const pin = pins?.pins.find((one) => one.workspace === prior.workspace);
+  const pin = pinOf(pins?.pins ?? [], prior.workspace);
   const { fingerprint } = key.publicKey;
   if (!prior.predicate.roots.includes(fingerprint) && !pin?.roots.includes(fingerprint))
     throw new RefusedError(
@@ -305,7 +306,7 @@ export function standingDigests({ set, proofs, at }: Judgement): readonly string
 /** The pin follows what its own root signed. A pin of the administrator stays as it is. */
 export async function repin(workspace: Workspace, dir: string, signed: SignedSet): Promise<void> {
   const fault = await changePins(workspace.places, (pins) => {
-    const known = pins.pins.find((one) => one.workspace === signed.workspace);
+    const known = pinOf(pins.pins, signed.workspace);
     if (known?.from !== 'user') return pins;
     return withPin(pins, {
       ...known,

@@ -1,7 +1,8 @@
 import { judge } from '../gate.ts';
 import { checkoutKeys, recall } from '../gather/recall.ts';
-import { escapePath } from '../model/escaped.ts';
-import { readPins } from '../policy/pins.ts';
+import { escapePath, escapeText } from '../model/escaped.ts';
+import { BASE_ID } from '../policy/pin-pattern.ts';
+import { pinOf, readPins } from '../policy/pins.ts';
 import { USER_ID } from '../policy/user-set.ts';
 import { isOpen, openStore } from '../store/store.ts';
 import { changePins, withPin } from '../write/pins-file.ts';
@@ -17,7 +18,7 @@ export async function show(call: Call): Promise<Exit> {
   const workspace = openWorkspace(call);
   const judgement = await judge(toRequest(workspace, call, []));
   const { set, pins } = judgement;
-  const pin = pins?.pins.find((one) => one.workspace === set.workspace) ?? null;
+  const pin = pinOf(pins?.pins ?? [], set.workspace);
   const principals = [...set.policy.principals].map(([name, entry]) => ({
     name,
     role: entry.role,
@@ -43,9 +44,25 @@ export async function show(call: Call): Promise<Exit> {
     floor: set.floor,
     constitution: set.constitution,
     roots: set.roots,
-    pin: pin === null ? null : { roots: pin.roots, floor: pin.floor, version: pin.version, from: pin.from },
+    pin:
+      pin === null
+        ? null
+        : {
+            roots: pin.roots,
+            floor: pin.floor,
+            version: pin.version,
+            from: pin.from,
+            ...(pin.pattern === undefined ? {} : { pattern: pin.pattern }),
+          },
     principals,
     revocations: set.revocations.length,
+    base: judgement.memory.base.map(({ name, file, version, workspaces }) => ({
+      layer: name,
+      file,
+      version,
+      workspaces,
+    })),
+    settings: (set.settings ?? []).map(({ name, value, layer }) => ({ name, value, layer })),
     enforcement: judgement.enforcement,
     findings: judgement.findings.map((one) => ({ code: one.code, message: one.message, cure: one.cure })),
   };
@@ -55,13 +72,18 @@ export async function show(call: Call): Promise<Exit> {
   }
   const lines = [
     `workspace     ${set.workspace === null ? 'none' : escapePath(set.workspace)}`,
-    `root          ${set.root}${pin ? `, by the ${pin.from} pin ${pin.roots.join(', ')}` : ''}`,
+    `root          ${set.root}${pin ? `, by the ${pin.from} pin ${pin.pattern === undefined ? '' : `for ${pin.pattern}: `}${pin.roots.join(', ')}` : ''}`,
     `policy set    ${set.intact ? 'intact' : 'not proven'}, ${set.dir}/, version ${set.version ?? 'none'}, floor ${set.floor ?? 'none'}`,
     `constitution  ${set.constitution ?? 'none'}`,
     `enforcement   ${judgement.enforcement}`,
     ...principals.map(
       (one) =>
         `principal     ${one.name}: ${one.role}${one.departed === null ? '' : ' (departed)'}  ${one.keys.map((key) => key.fingerprint).join(', ') || 'no key'}`,
+    ),
+    ...judgement.memory.base.map((one) => `base set      ${one.name}: ${one.file}, version ${one.version}`),
+    ...(set.settings ?? []).map(
+      (one) =>
+        `setting       ${one.name} = ${escapeText(Array.isArray(one.value) ? one.value.join(', ') : String(one.value), 240)}  (${one.layer})`,
     ),
     `revocations   ${set.revocations.length}`,
     ...judgement.findings.map((one) => `${one.code}: ${one.message}\n  cure: ${one.cure}`),
@@ -79,6 +101,11 @@ export async function pin(call: Call): Promise<Exit> {
   const signed = readSigned(root, memory.dir);
   if (signed === null)
     throw new UsageError(`${memory.dir}/ holds no signed policy set: in a new workspace run writ init`);
+  if (signed.workspace.startsWith(BASE_ID))
+    throw new RefusedError(
+      'root-mismatch',
+      `${escapePath(signed.workspace)} is a base set, which governs no workspace`,
+    );
   if (signed.workspace.startsWith(USER_ID) !== (workspace.user !== undefined))
     throw new RefusedError(
       'root-mismatch',
@@ -90,9 +117,9 @@ export async function pin(call: Call): Promise<Exit> {
     throw new RefusedError('root-mismatch', `the set is signed by ${signers.join(', ')}, not by ${asked}`);
   const pins = await readPins({ systemDir: places.systemDir, configDir: places.configDir, environment: null });
   if ('fault' in pins) throw new CannotError(pins.fault);
-  const known = pins.pins.find((one) => one.workspace === signed.workspace);
+  const known = pinOf(pins.pins, signed.workspace);
   const replace = flag(call, 'replace');
-  const changes = known !== undefined && !known.roots.some((one) => signers.includes(one));
+  const changes = known !== null && !known.roots.some((one) => signers.includes(one));
   const moved = memory.remembered.checkout !== null && memory.remembered.checkout !== signed.workspace;
   if (known?.from === 'system' && changes)
     throw new RefusedError(
@@ -110,7 +137,7 @@ export async function pin(call: Call): Promise<Exit> {
     if (process.stdin.isTTY !== true)
       throw new RefusedError('root-mismatch', 'a pin is replaced on a terminal only, so that no agent can do it');
     await confirm(`Replace the pin of ${signed.workspace} by ${signers.join(', ')}?`, false, 'a terminal');
-  } else if (asked === null && known === undefined) {
+  } else if (asked === null && known === null) {
     await tell(
       `${signed.workspace} claims the root ${signers.join(', ')} (policy version ${signed.predicate.version}).\nCompare it with what its owner tells you by another way.`,
     );

@@ -4,9 +4,11 @@ import type { WorkspaceRoot } from '../files/workspace-root.ts';
 import type { Repository } from '../git/repository.ts';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
+import type { Instant } from '../model/instant.ts';
 import type { Places, UserSession } from '../model/settings.ts';
+import { type BaseLayer, readBaseSets } from '../policy/base-set.ts';
 import { POLICY_DIR } from '../policy/defaults.ts';
-import { type Pin, type Pins, readPins } from '../policy/pins.ts';
+import { type Pin, type Pins, pinOf, readPins } from '../policy/pins.ts';
 import { NOTHING_REMEMBERED, type Remembered } from '../policy/policy-set.ts';
 import { readSetFile, SET_FILE, type SetFile } from '../policy/set-file.ts';
 import { pinsFor, USER_DIR, userPlace } from '../policy/user-set.ts';
@@ -27,6 +29,7 @@ export interface RecallInput {
   readonly places: Places;
   readonly state: StateLocation;
   readonly stateFault: string | null;
+  readonly now: Instant;
   readonly standsFor?: StandsFor;
   /** The home is judged, under the user's own set. */
   readonly user?: UserSession;
@@ -41,6 +44,8 @@ export interface Memory {
   readonly dir: string;
   /** The signed policy set found there. */
   readonly setFile: SetFile;
+  /** Base sets of this machine that stand; none where there are none, or where the fault is among the findings. */
+  readonly base: readonly BaseLayer[];
   readonly findings: readonly Finding[];
 }
 
@@ -58,14 +63,25 @@ export async function recall(input: RecallInput): Promise<Memory> {
     });
     const dir = findDir(input.root, null);
     const setFile = readSetFile(input.root, dir);
-    return { pins: null, remembered: NOTHING_REMEMBERED, dir, setFile, findings: [found] };
+    return { pins: null, remembered: NOTHING_REMEMBERED, dir, setFile, base: [], findings: [found] };
   }
   const pins = withPin(pinsFor(own, input.user !== undefined), input.standsFor?.pin ?? null);
   const dir = input.user ? userDir(input) : findDir(input.root, pins);
   const setFile = readSetFile(input.root, dir);
   const claimed = setFile === 'absent' || 'refused' in setFile ? null : setFile.workspace;
   const state = await recallState(input, pins, claimed);
-  return { pins, dir, setFile, ...state };
+  const base = await readBaseSets({
+    systemDir: input.places.systemDir,
+    configDir: input.places.configDir,
+    pins: own.base ?? { system: null, user: null },
+    now: input.now,
+  });
+  if (!('fault' in base)) return { pins, dir, setFile, base, ...state };
+  const fault = finding('state-unavailable', {
+    message: `The base set of this machine does not stand: ${base.fault}.`,
+    cure: 'Put the base set and its pin right: see docs/fleet.md, base sets.',
+  });
+  return { pins, dir, setFile, base: [], ...state, findings: [...state.findings, fault] };
 }
 
 /** The key a checkout is remembered by: shared by all work trees of one clone. */
@@ -79,7 +95,7 @@ export function checkoutKeys(input: Pick<RecallInput, 'root' | 'repository' | 's
 }
 
 function withPin(pins: Pins, pin: Pin | null): Pins {
-  if (pin === null || pins.pins.some((one) => one.workspace === pin.workspace)) return pins;
+  if (pin === null || pinOf(pins.pins, pin.workspace) !== null) return pins;
   return { ...pins, pins: [...pins.pins, pin] };
 }
 

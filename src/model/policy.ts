@@ -61,6 +61,8 @@ export interface Policy {
   readonly audit: ReadonlySet<CodeName>;
   readonly limits: Limits;
   readonly handoffs: HandoffSettings;
+  /** What policy.yaml says in so many words, by dotted name; absent for the built-in defaults. */
+  readonly given?: ReadonlyMap<string, number | string | readonly string[]>;
 }
 
 export interface Exception {
@@ -99,6 +101,12 @@ export interface PolicySet {
   readonly ruleFiles: readonly { readonly path: string; readonly text: string }[];
   /** When the set itself runs out; null where it never does, absent where none stands. */
   readonly expiresAt?: Instant | null;
+  /** Every setting with the layer it comes from; absent where no set stands. */
+  readonly settings?: readonly {
+    readonly name: string;
+    readonly value: number | string | readonly string[];
+    readonly layer: 'built in' | 'system' | 'user' | 'workspace';
+  }[];
   /** Bare hex sha256 of the set's payload, or null. */
   readonly digest: string | null;
   readonly findings: readonly Finding[];

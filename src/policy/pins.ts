@@ -4,6 +4,7 @@ import { escapePath } from '../model/escaped.ts';
 import { type Instant, instantFromIso, isoOf } from '../model/instant.ts';
 import { readPlainSettings } from '../parse/plain-settings.ts';
 import { parseStrictYaml } from '../parse/strict-yaml.ts';
+import { BASE_ID, isIdPattern, matchesId, precision } from './pin-pattern.ts';
 
 /** What this machine holds against a workspace: who its root is, and how far its history has come. */
 export interface Pin {
@@ -19,6 +20,8 @@ export interface Pin {
   /** Ledger head last written for any workspace of this machine, and when; null before the first. */
   readonly seen: Instant | null;
   readonly from: 'system' | 'user' | 'environment';
+  /** The pattern it was made from, where it is not a pin of this workspace alone. */
+  readonly pattern?: string;
 }
 
 /** The ledger head the pins remember, so that a state file cut short shows. */
@@ -29,7 +32,18 @@ export interface LedgerMark {
   readonly rows: number;
 }
 
+/** Who signs the base set of a layer (docs/fleet.md). */
+export interface BasePin {
+  /** `base/NAME`. */
+  readonly id: string;
+  readonly roots: readonly string[];
+  /** Lowest version still accepted. */
+  readonly floor: number;
+}
+
 export interface Pins {
+  /** Base sets by layer; absent where none was read. */
+  readonly base?: { readonly system: BasePin | null; readonly user: BasePin | null };
   readonly pins: readonly Pin[];
   readonly ledger: LedgerMark | null;
   /** Enforcement set outside every repo. */
@@ -49,7 +63,6 @@ export interface PinPlaces {
 }
 
 export const PINS_FILE = 'pins.yaml';
-const ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/;
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
 const LIMITS = { bytes: 4_194_304, depth: 8 };
 
@@ -67,8 +80,28 @@ export async function readPins(places: PinPlaces): Promise<Pins | { readonly fau
   if (given !== null && 'fault' in given) return given;
   if (given && !pins.some((pin) => pin.workspace === given.workspace)) pins.push(given);
   const strict = system.enforcement ?? user.enforcement ?? 'enforce';
-  const quarantine = system.quarantine ?? user.quarantine ?? 'move';
-  return { pins, ledger: user.ledger, enforcement: strict, quarantine, escalate: user.escalate ?? system.escalate };
+  return {
+    ...(system.base === null && user.base === null ? {} : { base: { system: system.base, user: user.base } }),
+    pins,
+    ledger: user.ledger,
+    enforcement: strict,
+    quarantine: system.quarantine ?? user.quarantine ?? 'move',
+    escalate: user.escalate ?? system.escalate,
+  };
+}
+
+/**
+ * The pin that decides in a workspace: the administrator's before the user's before the environment's; of one place the exact one, then the pattern that says
+ * most. A pattern is told as a pin of this very workspace. Null where there is none.
+ */
+export function pinOf(pins: readonly Pin[], workspace: string | null): Pin | null {
+  if (workspace === null || workspace.startsWith(BASE_ID)) return null;
+  const order = ['system', 'user', 'environment'];
+  const [first] = pins
+    .filter((pin) => matchesId(pin.workspace, workspace))
+    .sort((a, b) => order.indexOf(a.from) - order.indexOf(b.from) || precision(b.workspace) - precision(a.workspace));
+  if (first === undefined || first.workspace === workspace) return first ?? null;
+  return { ...first, workspace, pattern: first.workspace };
 }
 
 /** @returns the pins file as text a person can diff; the caller writes it under the lock. */
@@ -87,6 +120,14 @@ export function renderPins(pins: Pins): string {
       `  head: "${pins.ledger.head}"`,
       `  rows: ${pins.ledger.rows}`,
     );
+  if (pins.base?.user)
+    lines.push(
+      'base:',
+      `  id: "${pins.base.user.id}"`,
+      '  roots:',
+      ...pins.base.user.roots.map((root) => `    - "${root}"`),
+      `  floor: ${pins.base.user.floor}`,
+    );
   const own = pins.pins.filter((pin) => pin.from === 'user');
   lines.push(own.length === 0 ? 'pins: []' : 'pins:');
   for (const pin of [...own].sort((a, b) => (a.workspace < b.workspace ? -1 : 1))) {
@@ -100,6 +141,7 @@ export function renderPins(pins: Pins): string {
 }
 
 interface FileRead {
+  readonly base: BasePin | null;
   readonly pins: readonly Pin[];
   readonly ledger: LedgerMark | null;
   readonly enforcement: 'enforce' | 'observe' | null;
@@ -113,7 +155,7 @@ async function readFile(file: string, from: 'system' | 'user'): Promise<FileRead
   try {
     // Absent is one thing; there and out of reach is another, and must not let a weaker pin count.
     if (lstatSync(file, { throwIfNoEntry: false }) === undefined)
-      return { pins: [], ledger: null, enforcement: null, quarantine: null, escalate: null };
+      return { base: null, pins: [], ledger: null, enforcement: null, quarantine: null, escalate: null };
     const stat = statSync(file);
     if (from === 'system' && !(isRootsOwn(stat) && isRootsOwn(statSync(dirname(file)))))
       return { fault: `${named} and its folder must belong to root and be writable by root alone` };
@@ -146,12 +188,14 @@ function toFile(value: unknown, from: 'system' | 'user'): FileRead | null {
   }
   const ledger = value.ledger === undefined ? null : toMark(value.ledger);
   if (value.ledger !== undefined && ledger === null) return null;
+  const base = value.base === undefined ? null : toBasePin(value.base);
+  if (value.base !== undefined && base === null) return null;
   const { enforcement, quarantine } = value;
   if (enforcement !== undefined && enforcement !== 'enforce' && enforcement !== 'observe') return null;
   if (quarantine !== undefined && quarantine !== 'move' && quarantine !== 'withhold') return null;
   const escalate = toCommand(value.handoffs);
   if (escalate === undefined) return null;
-  return { pins, ledger, enforcement: enforcement ?? null, quarantine: quarantine ?? null, escalate };
+  return { base, pins, ledger, enforcement: enforcement ?? null, quarantine: quarantine ?? null, escalate };
 }
 
 /** `handoffs: {escalate: {command: [program, word…]}}`; null where it names none, undefined where it is no such thing. */
@@ -167,20 +211,15 @@ function toCommand(handoffs: unknown): readonly string[] | null | undefined {
 function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
   if (!isRecord(entry)) return null;
   const { workspace, roots, floor = 1, version = 1, digest = null, dir = 'policies', seen = null } = entry;
-  if (typeof workspace !== 'string' || !ID.test(workspace)) return null;
-  if (
-    !Array.isArray(roots) ||
-    roots.length === 0 ||
-    !roots.every((root) => typeof root === 'string' && FINGERPRINT.test(root))
-  )
-    return null;
+  if (typeof workspace !== 'string' || !isIdPattern(workspace)) return null;
+  if (!isRoots(roots)) return null;
   if (!isCount(floor) || !isCount(version) || !isFolder(dir)) return null;
   if (digest !== null && (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest))) return null;
   const at = typeof seen === 'string' ? instantFromIso(seen) : null;
   if (seen !== null && at === null) return null;
   return {
     workspace,
-    roots: roots as string[],
+    roots,
     floor,
     version,
     digest,
@@ -188,6 +227,21 @@ function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
     seen: at,
     from,
   };
+}
+
+function toBasePin(value: unknown): BasePin | null {
+  if (!isRecord(value)) return null;
+  const { id, roots, floor = 1 } = value;
+  if (typeof id !== 'string' || !/^base\/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) return null;
+  return isRoots(roots) && isCount(floor) ? { id, roots, floor } : null;
+}
+
+function isRoots(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((root) => typeof root === 'string' && FINGERPRINT.test(root))
+  );
 }
 
 function toMark(value: unknown): LedgerMark | null {
@@ -216,7 +270,7 @@ export function pinFromEnvironment(text: string): Pin | { readonly fault: string
   const cut = text.lastIndexOf('=SHA256:');
   const workspace = text.slice(0, Math.max(0, cut));
   const root = text.slice(cut + 1);
-  if (cut < 1 || !ID.test(workspace) || !FINGERPRINT.test(root))
+  if (cut < 1 || !isIdPattern(workspace) || !FINGERPRINT.test(root))
     return { fault: 'WRIT_ROOT is not spelled <workspace id>=SHA256:<fingerprint>' };
   return {
     workspace,

@@ -12,6 +12,7 @@ import { PRINCIPAL_NAME, type Role, toRole } from '../model/role.ts';
 import { readPlainSettings } from '../parse/plain-settings.ts';
 import { parseStrictYaml, type YamlLimits } from '../parse/strict-yaml.ts';
 import { DEFAULT_POLICY } from './defaults.ts';
+import { BUILT_IN, type Given, type SettingValue } from './layers.ts';
 import { type PolicyFault, placeOf, shapeFault, yamlFault } from './settings-fault.ts';
 
 export const SETTINGS_LIMITS: YamlLimits = { bytes: 262_144, depth: 12 };
@@ -45,7 +46,7 @@ const Principal = z.union([
 
 const Shape = z.strictObject({
   version: z.literal(1),
-  workspace: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/)),
+  workspace: z.string().check(z.regex(/^(?!base\/)[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$/)),
   constitution: z.strictObject({
     documents: z.array(path).check(z.maxLength(64)),
     accepts: z.optional(z.array(z.string().check(z.maxLength(128)))),
@@ -192,7 +193,43 @@ function toPolicy(file: Shape): Policy {
       escalateUrl: file.handoffs?.escalate?.url ?? null,
       rungs: { ...DEFAULT_POLICY.handoffs.rungs, ...defined(file.handoffs?.rungs) },
     },
+    given: givenIn(file),
   };
+}
+
+/**
+ * The settings a base set may bound, as far as the file asks for something: a value that is the built-in one asks for nothing, so that a file as `init` writes
+ * it lives under any base set.
+ */
+function givenIn(file: Shape): Given {
+  const word = (grant: string | undefined): string | undefined =>
+    grant === undefined ? undefined : (toGrant(grant) ?? 'none');
+  const given: [string, SettingValue | undefined][] = [
+    ['approvals.threshold.policy', file.approvals?.threshold?.policy],
+    ['approvals.threshold.constitution', file.approvals?.threshold?.constitution],
+    ['approvals.maxDays', file.approvals?.maxDays],
+    ['approvals.presence', file.approvals?.presence],
+    ['commits.authorship', word(file.commits?.authorship)],
+    ['commits.approval', file.commits?.approval?.length === 0 ? 'none' : file.commits?.approval],
+    ['spawns.maxHours', file.spawns?.maxHours],
+    ['unmanifested', file.unmanifested],
+    ['hosts', file.hosts],
+    ...Object.entries(file.classes ?? {}).map(([cls, rank]): [string, SettingValue] => [`classes.${cls}`, rank]),
+    ...Object.entries(file.modes ?? {}).map(([code, mode]): [string, SettingValue] => [`modes.${code}`, mode]),
+    ...Object.entries(file.commits?.principals ?? {}).map(([who, grant]): [string, SettingValue | undefined] => [
+      `commits.principals.${who}`,
+      word(grant),
+    ]),
+    ...Object.entries(file.principals).map(([who, entry]): [string, SettingValue | undefined] => [
+      `commits.principals.${who}`,
+      typeof entry === 'string' ? undefined : word(entry.commits),
+    ]),
+  ];
+  return new Map(
+    given.filter(
+      (entry): entry is [string, SettingValue] => entry[1] !== undefined && BUILT_IN.get(entry[0]) !== entry[1],
+    ),
+  );
 }
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };

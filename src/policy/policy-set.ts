@@ -12,9 +12,11 @@ import type { PolicyPredicate, RevocationPredicate, Statement } from '../model/s
 import { parseAllowedSigners } from '../sign/allowed-signers.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { openStatement } from '../sign/statement.ts';
+import type { BaseLayer } from './base-set.ts';
 import { constitutionHash } from './constitution.ts';
 import { unprovenSet } from './defaults.ts';
-import type { Pin } from './pins.ts';
+import { matchesId } from './pin-pattern.ts';
+import { type Pin, pinOf } from './pins.ts';
 import { SET_FILE, SET_FILE_BYTES, type SetFile } from './set-file.ts';
 import { readStatements } from './statements.ts';
 
@@ -41,6 +43,8 @@ export interface SetPlace {
   readonly file: SetFile;
   readonly pins: readonly Pin[];
   readonly now: Instant;
+  /** Base sets of this machine; absent where there is none. */
+  readonly base?: readonly BaseLayer[];
 }
 
 /**
@@ -78,7 +82,7 @@ export async function readPolicySet(place: SetPlace, remembered: Remembered): Pr
   const set = opened as Statement<PolicyPredicate>;
   const { workspace } = set;
   const { version } = set.predicate;
-  const pin = place.pins.find((known) => known.workspace === workspace);
+  const pin = pinOf(place.pins, workspace);
   if (remembered.checkout !== null && remembered.checkout !== workspace) {
     return none('mismatch', workspace, version, [
       mismatch(
@@ -174,6 +178,16 @@ async function assemble(
   if ('fault' in exceptions)
     return invalid(EXCEPTIONS_FILE, exceptions.fault.line, exceptions.fault.column, exceptions.fault.why);
 
+  const { underLayers, tellConflict } = await import('./layers.ts');
+  const bounds = (place.base ?? []).filter((layer) =>
+    layer.workspaces.some((pattern) => pattern === '**' || matchesId(pattern, workspace)),
+  );
+  const bounded = underLayers(parsed.policy, `${dir}/${POLICY_FILE}`, bounds);
+  if ('conflict' in bounded) {
+    const key = bounded.conflict.setting.split('.').at(-1) ?? '';
+    return invalid(POLICY_FILE, placeOfKey(policyText, key), 1, tellConflict(bounded.conflict));
+  }
+
   const found: Finding[] = [];
   const documents = new Map<string, string>();
   for (const path of parsed.policy.constitution.documents) {
@@ -229,7 +243,8 @@ async function assemble(
     floor: predicate.floor,
     constitution,
     dir,
-    policy: parsed.policy,
+    policy: bounded.policy,
+    settings: bounded.settings,
     keys: signers.keys,
     roots: predicate.roots,
     exceptions: exceptions.exceptions,
@@ -302,6 +317,16 @@ function listRules(root: WorkspaceRoot, dir: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** 1-based line on which a key stands; 1 where it is not found. */
+function placeOfKey(text: string, key: string): number {
+  return (
+    Math.max(
+      0,
+      text.split('\n').findIndex((line) => line.includes(`${key}:`) || line.includes(`"${key}"`)),
+    ) + 1
+  );
 }
 
 /** 1-based line that begins with a word; 1 where none does. */

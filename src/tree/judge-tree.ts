@@ -9,7 +9,7 @@ import { finding } from '../model/codes.ts';
 import { escapePath } from '../model/escaped.ts';
 import type { Finding } from '../model/finding.ts';
 import type { PolicyPredicate, Statement } from '../model/statement.ts';
-import type { Pin } from '../policy/pins.ts';
+import { type Pin, pinOf as pinFor } from '../policy/pins.ts';
 import { type Change, concernedArtifacts, concernedFindings } from './concerned.ts';
 import { layOut } from './lay-out.ts';
 import { namesBehind } from './links.ts';
@@ -122,7 +122,7 @@ function setFaults(
   now: Statement<PolicyPredicate> | null,
 ): readonly Finding[] {
   if (was === null) return [];
-  const pin = pins?.pins.find((one) => one.workspace === was.workspace) ?? null;
+  const pin = pinFor(pins?.pins ?? [], was.workspace);
   const roots = new Set([...(pin?.roots ?? []), ...set.roots, ...(trusted?.predicate.roots ?? [])]);
   // A set that no root known here signed never decided anything, so nothing is lost with it.
   if (!was.signers.some((signer) => roots.has(signer.fingerprint))) return [];

@@ -5,6 +5,7 @@ import type { Judgement } from '../gate.ts';
 import { readHead, shallowStamp } from '../git/head.ts';
 import { findRepository } from '../git/repository.ts';
 import type { Places } from '../model/settings.ts';
+import { BASE_DIR, BASE_FILE, BASE_SET } from '../policy/base-set.ts';
 import { PINS_FILE } from '../policy/pins.ts';
 import type { StateLocation } from '../store/location.ts';
 
@@ -46,6 +47,9 @@ export function lookOutside({ root, places, state, hosts, files }: Lookout): str
   return [
     stampOf(join(places.systemDir, PINS_FILE)),
     stampOf(join(places.configDir, PINS_FILE)),
+    ...[places.systemDir, places.configDir].flatMap((dir) =>
+      [BASE_SET, BASE_FILE].map((name) => stampOf(join(dir, BASE_DIR, name))),
+    ),
     state.kind === 'sqlite' ? stampOf(state.file) : state.kind,
     repository === null ? '' : `${repository.gitDir} ${shallowStamp(repository)}`,
     typeof head === 'string' ? head : head.commit,

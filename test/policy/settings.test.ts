@@ -36,6 +36,7 @@ limits: {fileBytes: 2048, files: 7, scanWork: 9}
 handoffs: {ackSeconds: 12, escalate: {url: "https://example.com/x"}, rungs: {OBS: 0.8, DER: 0.85, INT: 0.75, SPEC: 0.60}}
 `);
     expect('policy' in read && read.policy).toEqual({
+      given: expect.any(Map),
       workspace: 'github.com/acme/app',
       constitution: { documents: ['policies/a.md', 'b.md'], accepts: [`sha256:${'a'.repeat(64)}`, 'F1-F13'] },
       principals: new Map([

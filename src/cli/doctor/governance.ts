@@ -8,6 +8,7 @@ import { type Instant, isoOf, shift } from '../../model/instant.ts';
 import { wasRead } from '../../model/source.ts';
 import { parseStrictYaml } from '../../parse/strict-yaml.ts';
 import { bindingApprovals } from '../../policy/approvals.ts';
+import { pinOf } from '../../policy/pins.ts';
 import { scanText } from '../../scan/scan.ts';
 import { toRule } from '../../scan/to-rule.ts';
 import { idFromRemote } from '../workspace-id.ts';
@@ -69,9 +70,8 @@ async function checkPin({ workspace, judgement, pins }: Patient): Promise<readon
   if (pins === null) return [unchecked('pin', 'The pins cannot be read.', 'writ trust show')];
   const { set } = judgement;
   if (set.workspace === null) return [];
-  const pin = pins.pins.find((one) => one.workspace === set.workspace);
-  if (pin === undefined)
-    return [fail('pin', `This machine has no pin for ${escapePath(set.workspace)}.`, 'writ trust pin')];
+  const pin = pinOf(pins.pins, set.workspace);
+  if (pin === null) return [fail('pin', `This machine has no pin for ${escapePath(set.workspace)}.`, 'writ trust pin')];
   const checks: Check[] = [];
   const where = { system: '/etc/writ', user: workspace.places.configDir, environment: 'WRIT_ROOT' }[pin.from];
   if (pin.from === 'user')
