@@ -52,7 +52,7 @@ export async function exec(call: Call): Promise<number> {
   const { judgement, moved } = booted;
   const observe = judgement.enforcement === 'observe';
   const boot = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
-  await tellBoot(judgement, moved, boot, { raw: observe, host: host.name });
+  await tellBoot(judgement, moved, boot, { raw: observe, host: host.name, handoffs: booted.handoffs });
   const { hosts } = judgement.set.policy;
   if (hosts !== null && !hosts.includes(host.name) && host.name !== 'generic' && !observe)
     throw new UsageError(

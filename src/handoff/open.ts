@@ -6,16 +6,12 @@ import type { HandoffArtifact, HandoffRefused, VerifiedHandoff } from '../model/
 import { type Instant, isoOf, shift } from '../model/instant.ts';
 import type { Identity } from '../model/principal.ts';
 import type { HandoffPredicate, Statement } from '../model/statement.ts';
-import { canonicalJson } from '../sign/canonical.ts';
-import { sha256Hex } from '../sign/digest.ts';
-import { REFUSALS } from '../sign/refusal.ts';
-import { openStatement } from '../sign/statement.ts';
+import { openHop, readWire, type Wire } from '../parse/handoff-envelope.ts';
 import { parseArtifactForm } from './artifact.ts';
 import { type Authority, mayInterrupt, provenAs } from './authority.ts';
 import { checkChain, type Hop } from './chain.ts';
 import { checkClarity, checkRungs } from './clarity.ts';
 import { checkContent } from './content.ts';
-import { readWire, type SignedHop, type Wire } from './wire.ts';
 
 const SKEW = 300_000;
 const DAY = 86_400_000;
@@ -90,39 +86,6 @@ export async function openHandoff(bytes: Uint8Array, by: OpenBy): Promise<Verifi
 /** @returns whether opening gave a handoff. */
 export function isVerified(opened: VerifiedHandoff | HandoffRefused): opened is VerifiedHandoff {
   return 'artifact' in opened;
-}
-
-/** The statement of one hop, its signature verified and its artifact held against the digest that was signed. */
-export function openHop({ envelope, artifact }: SignedHop, name: string): Statement<HandoffPredicate> | Finding {
-  const opened = openStatement(envelope, 'handoff');
-  if ('refused' in opened) {
-    const isForm = !/^(?:signature|sshsig)-/.test(opened.refused);
-    const why = `${name}: ${REFUSALS[opened.refused]}`;
-    return refusal(isForm ? 'handoff-invalid' : 'handoff-signature', why);
-  }
-  if (opened.predicate.type !== 'handoff')
-    return refusal('handoff-invalid', `${name} is signed as ${opened.predicate.type}`);
-  const statement = opened as Statement<HandoffPredicate>;
-  const [subject, ...more] = statement.subjects;
-  if (subject === undefined || more.length > 0 || subject.name !== subjectOf(statement.predicate.handoffId))
-    return refusal('handoff-invalid', `${name} does not name its one artifact`);
-  if (digestOf(artifact) !== subject.sha256)
-    return refusal('handoff-signature', `${name} carries an artifact that is not the one signed`);
-  return statement;
-}
-
-/** What the one subject of a handoff is called. */
-export function subjectOf(handoffId: string): string {
-  return `handoffs/${handoffId}.json`;
-}
-
-/** @returns the bare hex sha256 of the RFC 8785 form; null for what has none. */
-export function digestOf(artifact: unknown): string | null {
-  try {
-    return sha256Hex(canonicalJson(artifact));
-  } catch {
-    return null;
-  }
 }
 
 function audienceFault({ predicate, workspace }: Statement<HandoffPredicate>, by: OpenBy): Finding | null {

@@ -2,6 +2,7 @@ import type { CodeName } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 import type { HandoffState, VerifiedHandoff } from '../model/handoff.ts';
 import type { Instant } from '../model/instant.ts';
+import { openHop, readWire, renderWire } from '../parse/handoff-envelope.ts';
 import { fromAnyBase64 } from '../sign/base64.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { isJsonObject } from '../sign/field-reader.ts';
@@ -9,8 +10,7 @@ import type { HandoffKey, HandoffRow, Handoffs } from '../store/handoffs.ts';
 import { type KnownSigner, knowSigner } from '../write/signer.ts';
 import { type EnvelopeName, openCancel, sealAck } from './answer.ts';
 import type { Authority } from './authority.ts';
-import { isVerified, openHandoff, openHop } from './open.ts';
-import { readWire, renderWire } from './wire.ts';
+import { isVerified, openHandoff } from './open.ts';
 
 /** One agent that takes handoffs. */
 export interface Receiver {

@@ -2,13 +2,13 @@ import type { HandoffState } from '../model/handoff.ts';
 import type { Instant } from '../model/instant.ts';
 import { isoOf } from '../model/instant.ts';
 import type { AckPredicate, HandoffPredicate, Statement } from '../model/statement.ts';
+import { renderWire, type Wire } from '../parse/handoff-envelope.ts';
 import { isJsonObject, type Json } from '../sign/field-reader.ts';
 import type { HandoffRow, Handoffs } from '../store/handoffs.ts';
 import { openAck } from './answer.ts';
 import type { Authority } from './authority.ts';
 import { type Answered, connect, type HandoffClient } from './client.ts';
 import { type Escalation, type EscalationTargets, escalate, type Told } from './escalate.ts';
-import { renderWire, type Wire } from './wire.ts';
 
 export interface SendOptions {
   readonly url: string;

@@ -8,12 +8,12 @@ import {
   ServerCallContext,
   UnauthenticatedUser,
 } from '@a2a-js/sdk/server';
+import { MAX_WIRE } from '../parse/handoff-envelope.ts';
 import { isJsonObject, type Json } from '../sign/field-reader.ts';
 import { agentOf, type Telling } from './agent.ts';
 import { CARD_PATHS, cardJson, cardOf } from './card.ts';
 import { forOldest, fromOldest } from './old-clients.ts';
 import type { Receiver } from './receive.ts';
-import { MAX_WIRE } from './wire.ts';
 
 /** Bounds of one server. Times are ms, sizes bytes. */
 const LIMITS = {

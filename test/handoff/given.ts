@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { digestOf, subjectOf } from '../../src/handoff/open.ts';
-import { readWire, type Wire } from '../../src/handoff/wire.ts';
 import type { HandoffArtifact } from '../../src/model/handoff.ts';
 import { type Instant, instantFromMs, shift } from '../../src/model/instant.ts';
 import type { HandoffPredicate } from '../../src/model/statement.ts';
+import { digestOf, readWire, subjectOf, type Wire } from '../../src/parse/handoff-envelope.ts';
 import { sealEnvelope } from '../../src/sign/envelope.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
 import { toPayload } from '../../src/sign/statement.ts';
