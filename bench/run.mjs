@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { measureHandoffs } from './handoff.mjs';
 import { measureScan } from './scan-speed.mjs';
 import { measureWatch } from './watch.mjs';
 import { governed, plain, processor, proofsIn } from './workspaces.mjs';
@@ -124,6 +125,7 @@ console.log(last);\n`,
   memoryRow('peak memory, 20,000 files of 1 KB', check(many), null);
 
   for (const found of await measureScan()) row(found.line, found.figure, found.limit, found.passed, found.note);
+  for (const found of await measureHandoffs(base)) row(found.line, found.figure, found.limit, found.passed, found.note);
 } finally {
   rmSync(base, { recursive: true, force: true });
 }

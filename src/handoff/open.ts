@@ -19,7 +19,7 @@ const DAY = 86_400_000;
 const LONGEST_TO_ACCEPT = 7 * DAY;
 const LONGEST_TO_FINISH = 90 * DAY;
 
-/** What identifies one handoff: ids and nonces are their sender\u2019s own, so nobody can spend another\u2019s. */
+/** What identifies one handoff: ids and nonces are their sender’s own, so nobody can spend another’s. */
 export interface SeenQuestion {
   readonly workspace: string;
   readonly from: string;
@@ -130,7 +130,7 @@ function readHops(wire: Wire, last: Statement<HandoffPredicate>, by: OpenBy): re
     const { predicate, signers, issuedAt, workspace } = opened;
     if (workspace !== last.workspace)
       return refusal('handoff-chain', `The hop ${index + 1} was made for another workspace`);
-    // A child of yesterday signed yesterday\u2019s hop: it is asked who it was then.
+    // A child of yesterday signed yesterday’s hop: it is asked who it was then.
     const who = isLast ? null : provenAs(predicate.from, signers, by, issuedAt);
     if (who !== null && 'why' in who) return refusal('handoff-chain', `The hop ${index + 1} is not proven: ${who.why}`);
     if (who !== null && !mayClaim(who.role, predicate.level))

@@ -37,7 +37,7 @@ export interface Reception {
   readonly findings: readonly Finding[];
 }
 
-/** What this machine calls the task of a handoff: the same after a crash, and nobody else\u2019s. */
+/** What this machine calls the task of a handoff: the same after a crash, and nobody else’s. */
 export function taskOf(digest: string): string {
   return `handoff-${digest.slice(0, 40)}`;
 }
@@ -45,7 +45,7 @@ export function taskOf(digest: string): string {
 /**
  * Answers one envelope, exactly once: verified, taken down with its answer in one step, and answered the same ever after. Never throws for what the
  * envelope is; throws where state breaks, and then nothing was answered.
- * @param messageId the client\u2019s own name for the task.
+ * @param messageId the client’s own name for the task.
  */
 export async function receive(envelope: unknown, messageId: string, receiver: Receiver): Promise<Reception> {
   const { rows, signer } = receiver;
@@ -85,7 +85,7 @@ export async function receive(envelope: unknown, messageId: string, receiver: Re
   return { ...ofRow(row), findings: opened.findings };
 }
 
-/** A row of the receiver\u2019s side that was decided about, with the decision. */
+/** A row of the receiver’s side that was decided about, with the decision. */
 export async function decide(
   row: HandoffRow,
   decision: { readonly state: 'accepted' | 'rejected'; readonly reason: string | null },

@@ -32,7 +32,7 @@ export interface HandoffDraft {
   readonly returns: string | null;
   readonly expiresAt: Instant;
   readonly finishBy: Instant;
-  /** The handoff this one follows, as it came; null at the task\u2019s origin. */
+  /** The handoff this one follows, as it came; null at the task’s origin. */
   readonly prev: Wire | null;
 }
 

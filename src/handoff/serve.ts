@@ -20,7 +20,7 @@ const LIMITS = {
   body: MAX_WIRE + 262_144,
   headerBytes: 16_384,
   headers: 10_000,
-  request: 30_000,
+  request: 15_000,
   idle: 5_000,
   connections: 512,
   atOnce: 32,
@@ -134,7 +134,7 @@ async function rpc(
 ): Promise<void> {
   const version = headerOf(request, 'a2a-version') ?? '0.3';
   // A client that forgets the header is known by its words.
-  const isToday = /^1(?:\.\d+)*$/.test(version) || /^[A-Z]/.test(String(asked.method ?? ''));
+  const isToday = /^1(?:\.\d+)*$/.test(version) || (typeof asked.method === 'string' && /^[A-Z]/.test(asked.method));
   if (!isToday && !/^0\.[123](?:\.\d+)*$/.test(version))
     return reply(response, 200, { ...fault(-32009, 'this agent speaks A2A 1.0, 0.3, 0.2 and 0.1'), id: idOf(asked) });
   const extensions = headerOf(request, 'a2a-extensions') ?? headerOf(request, 'x-a2a-extensions');

@@ -11,7 +11,7 @@ export interface HandoffTable {
   readonly nonce: string;
   readonly receiver: string;
   readonly digest: string;
-  /** The A2A task, by the receiver\u2019s name for it and by the sender\u2019s. */
+  /** The A2A task, by the receiver’s name for it and by the sender’s. */
   readonly task: string;
   /** The task that is handed over, by the name its sender signed; null where it has none. */
   readonly task_id: string | null;
