@@ -106,7 +106,7 @@ async function rowOf(id: string, receiver: Receiver): Promise<HandoffRow> {
   const found = id === '' ? [] : await receiver.rows.named(set.workspace ?? '', id.slice(0, LONGEST_NAME));
   const mine = found.filter((row) => row.side === 'received' && row.receiver === me);
   // Its own name first: a client may call its task what it likes, another’s included.
-  const row = mine.find((one) => one.task === id) ?? mine[0];
+  const row = mine.find((one) => one.task === id) ?? mine.find((one) => one.handoffId === id) ?? mine[0];
   if (row === undefined) throw new TaskNotFoundError(id.slice(0, LONGEST_NAME));
   return row;
 }

@@ -152,8 +152,10 @@ async function answeredBefore(
   const payload =
     isJsonObject(envelope) && typeof envelope.payload === 'string' ? fromAnyBase64(envelope.payload) : null;
   if (payload === null) return null;
-  const known = (await rows.named(workspace, sha256Hex(payload))).find(
-    (row) => row.side === 'received' && row.receiver === me,
+  // By nothing but the digest: a client may call its own task by the digest of another handoff.
+  const digest = sha256Hex(payload);
+  const known = (await rows.named(workspace, digest)).find(
+    (row) => row.side === 'received' && row.receiver === me && row.digest === digest,
   );
   if (known === undefined) return null;
   const wire = readWire(bytes);

@@ -115,7 +115,7 @@ function refusal(code: CodeName, why: string): Finding {
  * other text. Who signed it is asked later.
  */
 export function handoffIn(text: string): Statement<HandoffPredicate> | null {
-  if (!/^\ufeff?\s*\{/.test(text) || !text.includes('"payloadType"') || !text.includes('"artifact"')) return null;
+  if (!text.includes('"payloadType"') || !text.includes('"artifact"')) return null;
   const wire = readWire(Buffer.from(text.replace(/^\ufeff/, ''), 'utf8'));
   const statement = 'code' in wire ? wire : openHop(wire, 'It');
   return 'code' in statement ? null : statement;

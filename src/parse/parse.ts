@@ -43,8 +43,16 @@ export async function parseArtifact(
   for (const sidecar of sidecars) readings.push(await sidecarReading(sidecar, { text, sha256 }));
   const read = parsed({ ...blank(candidate, result, sha256), text, readings, findings: found });
   // What carries a manifest is judged by it; an envelope is nobody's settings or law.
-  const handoff = readings.length === 0 && candidate.kind === 'prose' ? handoffIn(text.read()) : null;
+  const handoff =
+    readings.length === 0 && candidate.kind === 'prose' && beginsAsObject(bytes) ? handoffIn(text.read()) : null;
   return handoff === null ? read : parsed({ ...read, handoff });
+}
+
+/** Told by the bytes: a text is not decoded once more to find that it is Markdown. */
+function beginsAsObject(bytes: Uint8Array): boolean {
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at += 1;
+  return bytes[at] === 0x7b;
 }
 
 async function sidecarReading(

@@ -59,6 +59,7 @@ export async function createHandoffs(db: Kysely<StateSchema>): Promise<void> {
     .addUniqueConstraint('handoffs_nonce', ['workspace', 'side', 'sender', 'nonce'])
     .execute();
   await db.schema.createIndex('handoffs_by_state').on('handoffs').columns(['workspace', 'state', 'at']).execute();
-  await db.schema.createIndex('handoffs_by_task').on('handoffs').columns(['workspace', 'task']).execute();
-  await db.schema.createIndex('handoffs_by_message').on('handoffs').columns(['workspace', 'message_id']).execute();
+  // Each name by which a row is asked for, so that many rows never make one slow.
+  for (const name of ['handoff_id', 'digest', 'task', 'task_id', 'message_id'])
+    await db.schema.createIndex(`handoffs_by_${name}`).on('handoffs').columns(['workspace', name]).execute();
 }

@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { HandoffArtifact } from '../../src/model/handoff.ts';
 import { type Instant, instantFromMs, shift } from '../../src/model/instant.ts';
 import type { HandoffPredicate } from '../../src/model/statement.ts';
-import { digestOf, readWire, subjectOf, type Wire } from '../../src/parse/handoff-envelope.ts';
+import { digestOf, subjectOf } from '../../src/parse/handoff-envelope.ts';
 import { sealEnvelope } from '../../src/sign/envelope.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
 import { toPayload } from '../../src/sign/statement.ts';
@@ -106,10 +105,4 @@ export function created(ws: Workspace, from: string, to: string, ...more: readon
 export async function digestOfWired(wired: Pick<Wired, 'payload'>): Promise<string> {
   const { sha256Hex } = await import('../../src/sign/digest.ts');
   return sha256Hex(Buffer.from(wired.payload, 'base64'));
-}
-
-export function wireOf(path: string): Wire {
-  const wire = readWire(readFileSync(path));
-  if ('code' in wire) throw new Error(wire.message);
-  return wire;
 }
