@@ -22,7 +22,7 @@ function ackIn({ artifacts }: RpcTask): { readonly payload: string } {
   return artifacts?.[0]?.parts[0]?.data ?? { payload: '' };
 }
 
-function valueOf({ artifacts }: Task): { readonly payload: string } {
+function ackOf({ artifacts }: Task): { readonly payload: string } {
   const content = artifacts[0]?.parts[0]?.content;
   return content?.$case === 'data' ? content.value : { payload: '' };
 }
@@ -73,7 +73,7 @@ describe('serve', () => {
       { serviceParameters: { 'A2A-Extensions': 'urn:writ:a2a:handoff:v1' } },
     )) as Task;
     expect(task.status?.state).toBe(3);
-    const ack = said(valueOf(task));
+    const ack = said(ackOf(task));
     expect(ack.predicateType).toBe('urn:writ:ack:v1');
     expect(ack.predicate).toMatchObject({
       workspace: 'example.test/acme/app',
