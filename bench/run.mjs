@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureContracts } from './contracts.mjs';
+import { measureHandoffs } from './handoff.mjs';
 import { measureScan } from './scan-speed.mjs';
 import { measureWatch } from './watch.mjs';
 import { governed, plain, processor, proofsIn } from './workspaces.mjs';
@@ -128,6 +129,7 @@ console.log(last);\n`,
   memoryRow('peak memory, 20,000 files of 1 KB', check(many), null);
 
   for (const found of await measureScan()) row(found.line, found.figure, found.limit, found.passed, found.note);
+  for (const found of await measureHandoffs(base)) row(found.line, found.figure, found.limit, found.passed, found.note);
 } finally {
   rmSync(base, { recursive: true, force: true });
 }

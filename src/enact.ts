@@ -15,6 +15,7 @@ import { quarantine } from './quarantine/move.ts';
 import { sweep } from './quarantine/sweep.ts';
 import { recordDecisions } from './record/ledger.ts';
 import { sha256Hex } from './sign/digest.ts';
+import type { OpenCount } from './store/handoffs.ts';
 import { isOpen, openStore, type Store } from './store/store.ts';
 import { changePins, withPin } from './write/pins-file.ts';
 
@@ -30,6 +31,8 @@ export interface Enacted {
   readonly quarantine: readonly MoveResult[];
   /** `quarantine-failed`, and what a crash left behind. */
   readonly findings: readonly Finding[];
+  /** Handoffs of this workspace that somebody still owes a word on; none where no state is kept. */
+  readonly handoffs: readonly OpenCount[];
 }
 
 /** Ends what a crash cut off, before anything is judged (formats.md, quarantine record). */
@@ -85,8 +88,8 @@ export async function enact(judgement: Judgement, request: Request, actor: strin
         );
     } else results.push({ path: escapePath(path), id: moved.id, moved: true });
   }
-  if (request.state.kind !== 'none' && request.stateFault === null) await record(judgement, request, actor);
-  return { quarantine: results, findings };
+  const keeps = request.state.kind !== 'none' && request.stateFault === null;
+  return { quarantine: results, findings, handoffs: keeps ? await record(judgement, request, actor) : [] };
 }
 
 function move(one: Judged, request: Request): ReturnType<typeof quarantine> {
@@ -130,9 +133,9 @@ function sidecarOf({
   return sidecar ? [{ path: sidecar.path, bytes: sidecar.bytes, mode: 0o644 }] : [];
 }
 
-async function record(judgement: Judgement, request: Request, actor: string): Promise<void> {
+async function record(judgement: Judgement, request: Request, actor: string): Promise<readonly OpenCount[]> {
   const store = await openStore(request.state, 'write');
-  if (store === null) return;
+  if (store === null) return [];
   if (!isOpen(store)) throw new Error(`the ledger could not be written: ${store.unavailable}`);
   try {
     const { set } = judgement;
@@ -148,6 +151,7 @@ async function record(judgement: Judgement, request: Request, actor: string): Pr
     const tail = await recordDecisions(store, decisions, judgement.at, actor);
     if (set.intact) await remember(store, judgement, request);
     await keepPin(judgement, request, tail);
+    return set.intact && set.workspace !== null ? await store.handoffs.open(set.workspace) : [];
   } finally {
     await store.close();
   }

@@ -3,7 +3,10 @@ import { resolve } from 'node:path';
 import { openRoot, toRelative, type WorkspaceRoot } from './files/workspace-root.ts';
 import { judge } from './gate.ts';
 import { findRepository } from './git/repository.ts';
+import { authorityOf } from './handoff/authority.ts';
+import { isVerified, openHandoff as openEnvelope, type SeenQuestion } from './handoff/open.ts';
 import type { Finding } from './model/finding.ts';
+import type { VerifiedHandoff } from './model/handoff.ts';
 import { instantFromMs } from './model/instant.ts';
 import type { Manifest } from './model/manifest.ts';
 import { parseArtifact } from './parse/parse.ts';
@@ -17,8 +20,9 @@ import type { WatchEvent } from './watch/event.ts';
 import { type Watching, type WatchOptions, watchWorkspace as watchPlace } from './watch/watch-workspace.ts';
 
 export type { Effect, Severity } from './model/finding.ts';
+export type { HandoffArtifact } from './model/handoff.ts';
 export type { ArtifactJson, FindingJson, Summary, VerdictsJson } from './report/verdicts.ts';
-export type { Environment, Finding, Manifest, WatchEvent, Watching };
+export type { Environment, Finding, Manifest, SeenQuestion, VerifiedHandoff, WatchEvent, Watching };
 
 /** Where judging looks besides the workspace. */
 export interface Surroundings {
@@ -118,6 +122,46 @@ export async function judgeText(content: Uint8Array | string, path: string): Pro
     manifest: claimed.length === 1 ? (claimed[0]?.manifest ?? null) : null,
     findings: [...parsed.findings, ...read, ...(scan === null ? [] : toFindings(scan))],
   };
+}
+
+/** Who opens a handoff, and where what people decided lies. */
+export interface OpenHandoffOptions extends Surroundings {
+  /** The folder of the governed workspace. */
+  readonly root: string;
+  /** The name of the one who opens it: a handoff to anybody else is refused. */
+  readonly audience: string;
+  /** Whether its id or nonce was taken before. There is no default: who keeps no record of what was taken cannot tell a replay. */
+  readonly seen: (question: SeenQuestion) => boolean | Promise<boolean>;
+  /** Unix milliseconds; now where absent. */
+  readonly now?: number;
+}
+
+/** A handoff that passed every check, or the finding that refused it. */
+export type OpenedHandoff = VerifiedHandoff | { readonly refused: Finding };
+
+/**
+ * Opens a handoff as `writ handoff verify` does, and takes nothing over: the only way to its artifact. Never throws for what the envelope is. Throws a
+ * TypeError for options that can't be meant, the system error for a root that is no folder.
+ */
+export async function openHandoff(envelope: Uint8Array | string, options: OpenHandoffOptions): Promise<OpenedHandoff> {
+  const root = openRoot(options.root);
+  const now = instantFromMs(options.now ?? Date.now());
+  if (now === null) throw new TypeError('now has to be a count of unix milliseconds');
+  const judgement = await judge({
+    root,
+    repository: findRepository(root.path),
+    paths: [],
+    ...surroundings(options, root),
+    now,
+    observe: false,
+    overlay: new Map(),
+    stateFault: null,
+    onProgress: null,
+  });
+  const bytes = typeof envelope === 'string' ? Buffer.from(envelope, 'utf8') : envelope;
+  const { audience, seen } = options;
+  const opened = await openEnvelope(bytes, { ...(await authorityOf(judgement)), now, audience, seen });
+  return isVerified(opened) ? opened : { refused: opened.refused };
 }
 
 /** How a workspace is to be watched. */

@@ -117,6 +117,20 @@ describe('the packed library', { timeout: 240_000 }, () => {
     );
   });
 
+  it('opens a handoff, for the one it is addressed to', () => {
+    const space = governed();
+    const file = join(space.base, 'handoff.json');
+    space.must('orch', ['handoff', 'create', '--to', 'worker', '--intent', 'fix the export', '--out', file]);
+    const open = (name: string) => run(join(consumer, 'out', 'open-handoff.js'), [space.root, name, file], space.env);
+    expect([open('worker').stdout, open('worker').status]).toEqual([
+      'orch (orchestrator) hands over: fix the export\n',
+      0,
+    ]);
+    expect([open('spec').stdout, open('spec').status]).toEqual(['refused: handoff-audience\n', 1]);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('fix the export', 'fix the import'));
+    expect(open('worker').stdout).toBe('refused: handoff-signature\n');
+  });
+
   it('judges a text without authority', () => {
     const ran = run(join(consumer, 'out', 'judge-text.js'), []);
     expect(ran.stdout).toMatch(/^claims to be observation of scout-7\nworst block, complete true\nscan\/override-/);

@@ -57,12 +57,30 @@ export function bind(evidence: Evidence, judging: Judging): Bound {
     );
     return choose(found, claims, result);
   }
+  if (parsed.handoff) return result(...envelopeOf(parsed.handoff, evidence, judging));
   if (!claimed) return result(null, parsed.line !== null ? [finding('board-kind-unproven')] : []);
   const { manifest } = claimed;
   const claims: Claims = { class: manifest.class, level: manifest.level, author: manifest.author };
   const commitFindings = sourceCommit(evidence);
   const candidates = [...fromStatements(evidence, judging, claims), ...fromCommit(evidence, judging, claims)];
   return choose(candidates, claims, (writer, findings) => result(writer, [...findings, ...commitFindings]));
+}
+
+/** A handoff envelope that lies in a file is as good as its sender is proven; else it is a text without a manifest, whatever it says of itself. */
+function envelopeOf(
+  { predicate, signers, workspace }: NonNullable<Evidence['parsed']['handoff']>,
+  evidence: Evidence,
+  judging: Judging,
+): readonly [Writer | null, readonly Finding[]] {
+  const claims: Claims = { class: 'operational_handoff', level: predicate.level, author: predicate.from };
+  const found = signers
+    .flatMap(({ fingerprint }) =>
+      candidate(trace(judging.set, judging.spawns, fingerprint, 'writ', judging.now), 'statement', claims, evidence),
+    )
+    .find((one) => one.findings.length === 0);
+  if (workspace === judging.set.workspace && found !== undefined) return [found.writer, []];
+  const message = 'It is the envelope of a handoff whose sender is not proven here: it loads as an observation.';
+  return [null, [finding('manifest-missing', { message })]];
 }
 
 /** Takes the candidate that costs the least rank, so that one more proof can never lower a verdict (hard rule 5). */

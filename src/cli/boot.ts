@@ -6,8 +6,10 @@ import { HOSTS } from '../generated/hosts.ts';
 import type { BootContext } from '../load/boot-context.ts';
 import { escapePath, escapeText } from '../model/escaped.ts';
 import { reasonOf } from '../report/verdicts-text.ts';
+import type { OpenCount } from '../store/handoffs.ts';
 import { suggestion } from './arguments.ts';
 import { type Call, UsageError } from './command.ts';
+import { openHandoffs } from './open-handoffs.ts';
 import { tell } from './output.ts';
 import { signingName } from './signing.ts';
 import { toRequest, type Workspace } from './workspace.ts';
@@ -18,6 +20,8 @@ export interface Booted {
   readonly judgement: Judgement;
   readonly moved: readonly MoveResult[];
   readonly request: Request;
+  /** Handoffs that somebody still owes a word on. */
+  readonly handoffs: readonly OpenCount[];
 }
 
 /** Judges, quarantines and records, as every boot does. `dry` judges alone. */
@@ -27,9 +31,14 @@ export async function judgeToBoot(call: Call, workspace: Workspace, dry: boolean
   if (!dry && !base.observe)
     for (const left of settleLeftovers(request)) await tell(`writ: left over in quarantine/: ${left}`);
   const judgement = await judge(request);
-  const enacted = dry ? { quarantine: [], findings: [] } : await enact(judgement, request, actorOf(call));
+  const enacted = dry ? { quarantine: [], findings: [], handoffs: [] } : await enact(judgement, request, actorOf(call));
   const findings = [...judgement.findings, ...enacted.findings];
-  return { judgement: { ...judgement, findings }, moved: enacted.quarantine, request };
+  return {
+    judgement: { ...judgement, findings },
+    moved: enacted.quarantine,
+    request,
+    handoffs: enacted.handoffs,
+  };
 }
 
 /** @returns the profile of a host named on the command line; throws UsageError with the nearest name. */
@@ -56,13 +65,13 @@ export function actorOf(call: Call): string {
 
 /**
  * Says plainly what was moved, how to get it back, and what the host will read all the same.
- * @param told `raw`: nothing keeps the host from its own files; `host`: of what stays where it lies only what that host reads, null: all.
+ * @param told `handoffs`: those that are open; `raw`: nothing keeps the host from its own files; `host`: of what stays where it lies only what that host reads, null: all.
  */
 export async function tellBoot(
   judgement: Judgement,
   moved: readonly MoveResult[],
   boot: BootContext,
-  told: { readonly raw: boolean; readonly host: string | null },
+  told: { readonly raw: boolean; readonly host: string | null; readonly handoffs: readonly OpenCount[] },
 ): Promise<void> {
   if (judgement.enforcement === 'observe')
     await tell(
@@ -89,6 +98,8 @@ export async function tellBoot(
     const note = told.raw ? one.findings.find((found) => found.code === 'host-loads-raw') : undefined;
     if (note) await tell(`writ: ${escapePath(path)}: ${note.message}`);
   }
+  if (told.handoffs.length > 0)
+    await tell(`writ: handoffs: ${openHandoffs(told.handoffs)}; see: writ handoff list --open`);
   for (const one of boot.refused)
     await tell(
       `writ: left out ${escapePath(one.evidence.parsed.candidate.path)}: its text holds the delimiter of the boot context`,

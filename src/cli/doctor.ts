@@ -4,13 +4,14 @@ import { pinsFor } from '../policy/user-set.ts';
 import { type Call, EXIT, type Exit, oneOf } from './command.ts';
 import { type Check, type Patient, type Status, type Subject, unchecked } from './doctor/check.ts';
 import { GOVERNANCE } from './doctor/governance.ts';
+import { HANDOFFS } from './doctor/handoffs.ts';
 import { HOOKS } from './doctor/hooks.ts';
 import { KEYS } from './doctor/keys.ts';
 import { MACHINE } from './doctor/machine.ts';
 import { paintFor, print, STDOUT } from './output.ts';
 import { openWorkspace, toRequest } from './workspace.ts';
 
-const SUBJECTS: readonly Subject[] = [...GOVERNANCE, ...KEYS, ...HOOKS, ...MACHINE];
+const SUBJECTS: readonly Subject[] = [...GOVERNANCE, ...KEYS, ...HOOKS, ...MACHINE, ...HANDOFFS];
 const WORDS: Readonly<Record<Status, string>> = { ok: 'ok', warn: 'warn', fail: 'FAIL', 'could-not-check': '?' };
 
 /** `writ doctor`: the set-up of this machine and workspace, a line each with its cure. Writes nothing. */

@@ -52,7 +52,7 @@ export async function exec(call: Call): Promise<number> {
   const { judgement, moved } = booted;
   const observe = judgement.enforcement === 'observe';
   const boot = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
-  await tellBoot(judgement, moved, boot, { raw: observe, host: host.name });
+  await tellBoot(judgement, moved, boot, { raw: observe, host: host.name, handoffs: booted.handoffs });
   refuseUnjudged(host, judgement, observe);
   const plan = toPlan(asked, booted);
   await tellOpen(plan.open, host.title);

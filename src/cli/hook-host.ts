@@ -121,9 +121,9 @@ async function answer(call: Call, host: HookHost, event: HostEvent): Promise<Exi
 async function boot(call: Call, host: HookHost, event: HostEvent): Promise<Exit> {
   const workspace = openWorkspace(call);
   if (flag(call, 'governed') && !(await isGoverned(call))) return EXIT.ok;
-  const { judgement, moved } = await judgeToBoot(call, workspace, false);
+  const { judgement, moved, handoffs } = await judgeToBoot(call, workspace, false);
   const context = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
-  await tellBoot(judgement, moved, context, { raw: true, host: host.name });
+  await tellBoot(judgement, moved, context, { raw: true, host: host.name, handoffs });
   const fitted = fitBoot(context, (said) => Buffer.byteLength(said) <= host.cap, ['reference', 'advisory', 'binding']);
   if (fitted === null) throw new CannotError(`not even the names of the init files fit into what ${host.title} takes`);
   if (fitted.leftOut.length > 0)

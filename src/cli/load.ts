@@ -20,16 +20,16 @@ export async function load(call: Call): Promise<Exit> {
   const hosts = hostsOf(call);
   const dry = flag(call, 'dry-run');
   const workspace = openWorkspace(call);
-  const { judgement: full, moved } = await judgeToBoot(call, workspace, dry);
+  const { judgement: full, moved, handoffs } = await judgeToBoot(call, workspace, dry);
   const boot = toBootContext(full.artifacts, {
     hosts,
     frame,
     secret: nonce === 'stable' ? machineSecret(workspace) : null,
   });
-  await tellBoot(full, moved, boot, { raw: !dry, host: null });
+  await tellBoot(full, moved, boot, { raw: !dry, host: null, handoffs });
   if (format === 'json') {
     await print(
-      `${JSON.stringify({ ...toVerdictsJson(full), boot: { nonce: boot.nonce, sections: boot.sections }, quarantine: moved.map(({ path, id, moved: gone }) => ({ path, id, moved: gone })) }, null, 1)}\n`,
+      `${JSON.stringify({ ...toVerdictsJson(full), boot: { nonce: boot.nonce, sections: boot.sections }, quarantine: moved.map(({ path, id, moved: gone }) => ({ path, id, moved: gone })), handoffs }, null, 1)}\n`,
     );
   } else if (format !== 'none') await print(forReader(renderBoot(boot, format)));
   const exit = exitOf(full, flag(call, 'strict'));

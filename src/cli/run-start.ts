@@ -70,7 +70,11 @@ export async function bootRun(
   const { judgement, moved } = booted;
   const observe = judgement.enforcement === 'observe';
   const boot = toBootContext(judgement.artifacts, { hosts: [host.name], frame: 'delimit', secret: null });
-  await tellBoot(judgement, moved, boot, { raw: observe || launch === null, host: host.name });
+  await tellBoot(judgement, moved, boot, {
+    raw: observe || launch === null,
+    host: host.name,
+    handoffs: booted.handoffs,
+  });
   refuseUnjudged(host, judgement, observe);
   // A word of ours stands for the prompt until all else is placed: nothing in a prompt is read as a switch.
   const token = `prompt-${randomBytes(12).toString('hex')}`;

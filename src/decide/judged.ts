@@ -28,7 +28,7 @@ export function toJudged(scanned: Scanned, imports: readonly Finding[], { set, s
   const { bound } = verified;
   const { evidence } = bound;
   const { parsed, claimed } = evidence;
-  const declaredClass = claimed?.manifest.class ?? postClass(parsed) ?? documentClass(parsed);
+  const declaredClass = claimed?.manifest.class ?? postClass(parsed) ?? handoffClass(parsed) ?? documentClass(parsed);
   const rises = declaredClass !== null && CEILING[declaredClass] !== 'reference';
   const everywhere = rises ? [...setFindings, ...set.findings].filter((one) => entryOf(one).everywhere === true) : [];
   const findings = [
@@ -173,6 +173,10 @@ function exceptedOf(
 
 function postClass({ post }: Parsed): Judged['declaredClass'] {
   return post ? classOfKind(post.predicate.kind) : null;
+}
+
+function handoffClass({ handoff }: Parsed): Judged['declaredClass'] {
+  return handoff ? 'operational_handoff' : null;
 }
 
 function documentClass(parsed: Parsed): Judged['declaredClass'] {

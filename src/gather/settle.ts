@@ -79,6 +79,13 @@ export function settle(parsed: Parsed, weigh: Weigh, set: PolicySet): Settled {
 const MISSING: readonly Finding[] = [finding('manifest-missing')];
 
 /** Whether nobody expects a manifest of it. */
-function isSilent({ text, line, post, candidate: { kind } }: Parsed): boolean {
-  return text === null || line !== null || post !== null || kind === 'executable' || kind === 'document';
+function isSilent({ text, line, post, handoff, candidate: { kind } }: Parsed): boolean {
+  return (
+    text === null ||
+    line !== null ||
+    post !== null ||
+    handoff !== undefined ||
+    kind === 'executable' ||
+    kind === 'document'
+  );
 }

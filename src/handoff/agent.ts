@@ -38,8 +38,8 @@ const LONGEST_NAME = 256;
 export type Telling = (line: string) => void;
 
 /**
- * A receiver as the SDK\u2019s transports ask one. Tasks are the rows of state and nothing else, so that after a crash they are told as they stand; the
- * SDK\u2019s own handler would keep them in memory.
+ * A receiver as the SDK’s transports ask one. Tasks are the rows of state and nothing else, so that after a crash they are told as they stand; the
+ * SDK’s own handler would keep them in memory.
  */
 export function agentOf(card: AgentCard, receiver: Receiver, tell: Telling): A2ARequestHandler {
   const no = async (): Promise<never> => {
@@ -105,8 +105,8 @@ async function rowOf(id: string, receiver: Receiver): Promise<HandoffRow> {
   const me = receiver.signer.identity.principal;
   const found = id === '' ? [] : await receiver.rows.named(set.workspace ?? '', id.slice(0, LONGEST_NAME));
   const mine = found.filter((row) => row.side === 'received' && row.receiver === me);
-  // Its own name first: a client may call its task what it likes, another\u2019s included.
-  const row = mine.find((one) => one.task === id) ?? mine[0];
+  // Its own name first: a client may call its task what it likes, another’s included.
+  const row = mine.find((one) => one.task === id) ?? mine.find((one) => one.handoffId === id) ?? mine[0];
   if (row === undefined) throw new TaskNotFoundError(id.slice(0, LONGEST_NAME));
   return row;
 }

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { finding } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 import {
@@ -97,9 +96,4 @@ function floorFault({ floor_state }: HandoffArtifact): Finding | null {
 
 function invalid(place: string, why: string): Finding {
   return finding('handoff-invalid', { message: `${place} ${why}.` });
-}
-
-/** @returns the text of bytes that are UTF-8, or null. */
-export function textOf(bytes: Uint8Array): string | null {
-  return isUtf8(bytes) ? Buffer.from(bytes).toString('utf8') : null;
 }

@@ -1,17 +1,26 @@
+import type { Judgement } from '../gate.ts';
 import type { Instant } from '../model/instant.ts';
 import type { PolicySet } from '../model/policy.ts';
 import type { Identity } from '../model/principal.ts';
 import type { Signer } from '../model/statement.ts';
 import { hasDeparted, type SpawnIndex, trace } from '../policy/identity.ts';
 import { foremost } from '../policy/standing-spawns.ts';
+import { DEFAULT_RULES } from '../scan/default-rules.ts';
 import type { Rule } from '../scan/rule.ts';
+import { compileUserRules } from '../scan/user-rules.ts';
 
 /** Who is who, and by which rules: read from a workspace once, and again when it changed. */
 export interface Authority {
   readonly set: PolicySet;
   readonly spawns: SpawnIndex;
-  /** Those that ship and the workspace\u2019s own. */
+  /** Those that ship and the workspace’s own. */
   readonly rules: readonly Rule[];
+}
+
+/** Who is who, by what was judged. */
+export async function authorityOf({ set, proofs }: Pick<Judgement, 'set' | 'proofs'>): Promise<Authority> {
+  const own = await compileUserRules(set.ruleFiles, DEFAULT_RULES);
+  return { set, spawns: proofs.spawns, rules: [...DEFAULT_RULES, ...own.rules] };
 }
 
 /** @returns who signed under a name, or why nobody proven did, in plain words. */

@@ -1,7 +1,7 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import { VERSION } from '../generated/template.ts';
 
-/** Our extension: an envelope as a data part, `handoff: true`, and the ACK as the task\u2019s artifact. A breaking change gets another URI. */
+/** Our extension: an envelope as a data part, `handoff: true`, and the ACK as the task’s artifact. A breaking change gets another URI. */
 export const EXTENSION = 'urn:writ:a2a:handoff:v1';
 /** Where a card lies: since A2A 0.3, and before. */
 export const CARD_PATHS = ['/.well-known/agent-card.json', '/.well-known/agent.json'] as const;

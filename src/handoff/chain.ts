@@ -17,7 +17,7 @@ export interface Hop {
 }
 
 /**
- * F11: the hops lead from the task\u2019s origin to this sender without a gap, each naming the one before by digest, and provenance says the same.
+ * F11: the hops lead from the task’s origin to this sender without a gap, each naming the one before by digest, and provenance says the same.
  * @param hops oldest first, the handoff itself last.
  * @returns `handoff-chain` or `handoff-role` for the first fault.
  */

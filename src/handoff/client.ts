@@ -6,7 +6,7 @@ import { boundedFetch } from './fetch.ts';
 
 /** What a receiver answered, whatever version it speaks. Nothing in it is proven but what is signed. */
 export interface Answered {
-  /** The receiver\u2019s name for the task; empty where it gave none. */
+  /** The receiver’s name for the task; empty where it gave none. */
   readonly task: string;
   /** The word for its state in lower case, as A2A 0.3 spells it. */
   readonly state: string;
@@ -125,7 +125,7 @@ function oldestClient(url: string, fetchImpl: typeof fetch): HandoffClient {
     });
     const json: unknown = await answer.json();
     if (!isJsonObject(json)) throw new Error('the answer is no JSON object');
-    if (isJsonObject(json.error)) throw new Error(String(json.error.message ?? 'an error').slice(0, 600));
+    if (isJsonObject(json.error)) throw new Error(textOr(json.error.message, 'an error').slice(0, 600));
     return toAnswered(json.result);
   };
   return {
@@ -165,11 +165,15 @@ function toAnswered(result: unknown): Answered {
     state:
       typeof status.state === 'number'
         ? (STATE_WORDS[status.state] ?? 'unknown')
-        : String(status.state ?? 'unknown').slice(0, 40),
+        : textOr(status.state, 'unknown').slice(0, 40),
     data: parts.map(dataIn).filter((one) => one !== null),
     said: texts[0]?.slice(0, 600) ?? null,
     metadata: isJsonObject(result.metadata) ? result.metadata : {},
   };
+}
+
+function textOr(value: unknown, or: string): string {
+  return typeof value === 'string' ? value : or;
 }
 
 function partsOf(of: unknown): readonly unknown[] {

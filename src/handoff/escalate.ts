@@ -6,7 +6,7 @@ import { boundedFetch } from './fetch.ts';
 export interface EscalationTargets {
   /** policy.yaml, handoffs.escalate.url; null where it names none. */
   readonly url: string | null;
-  /** The user\u2019s own, from outside every repo: program and words, run without a shell. Null where there is none. */
+  /** The user’s own, from outside every repo: program and words, run without a shell. Null where there is none. */
   readonly command: readonly string[] | null;
   /** Where the command runs, absolute. */
   readonly home: string;

@@ -6,16 +6,12 @@ import type { HandoffArtifact, HandoffRefused, VerifiedHandoff } from '../model/
 import { type Instant, isoOf, shift } from '../model/instant.ts';
 import type { Identity } from '../model/principal.ts';
 import type { HandoffPredicate, Statement } from '../model/statement.ts';
-import { canonicalJson } from '../sign/canonical.ts';
-import { sha256Hex } from '../sign/digest.ts';
-import { REFUSALS } from '../sign/refusal.ts';
-import { openStatement } from '../sign/statement.ts';
+import { openHop, readWire, type Wire } from '../parse/handoff-envelope.ts';
 import { parseArtifactForm } from './artifact.ts';
 import { type Authority, mayInterrupt, provenAs } from './authority.ts';
 import { checkChain, type Hop } from './chain.ts';
 import { checkClarity, checkRungs } from './clarity.ts';
 import { checkContent } from './content.ts';
-import { readWire, type SignedHop, type Wire } from './wire.ts';
 
 const SKEW = 300_000;
 const DAY = 86_400_000;
@@ -23,7 +19,7 @@ const DAY = 86_400_000;
 const LONGEST_TO_ACCEPT = 7 * DAY;
 const LONGEST_TO_FINISH = 90 * DAY;
 
-/** What identifies one handoff: ids and nonces are their sender\u2019s own, so nobody can spend another\u2019s. */
+/** What identifies one handoff: ids and nonces are their sender’s own, so nobody can spend another’s. */
 export interface SeenQuestion {
   readonly workspace: string;
   readonly from: string;
@@ -92,39 +88,6 @@ export function isVerified(opened: VerifiedHandoff | HandoffRefused): opened is 
   return 'artifact' in opened;
 }
 
-/** The statement of one hop, its signature verified and its artifact held against the digest that was signed. */
-export function openHop({ envelope, artifact }: SignedHop, name: string): Statement<HandoffPredicate> | Finding {
-  const opened = openStatement(envelope, 'handoff');
-  if ('refused' in opened) {
-    const isForm = !/^(?:signature|sshsig)-/.test(opened.refused);
-    const why = `${name}: ${REFUSALS[opened.refused]}`;
-    return refusal(isForm ? 'handoff-invalid' : 'handoff-signature', why);
-  }
-  if (opened.predicate.type !== 'handoff')
-    return refusal('handoff-invalid', `${name} is signed as ${opened.predicate.type}`);
-  const statement = opened as Statement<HandoffPredicate>;
-  const [subject, ...more] = statement.subjects;
-  if (subject === undefined || more.length > 0 || subject.name !== subjectOf(statement.predicate.handoffId))
-    return refusal('handoff-invalid', `${name} does not name its one artifact`);
-  if (digestOf(artifact) !== subject.sha256)
-    return refusal('handoff-signature', `${name} carries an artifact that is not the one signed`);
-  return statement;
-}
-
-/** What the one subject of a handoff is called. */
-export function subjectOf(handoffId: string): string {
-  return `handoffs/${handoffId}.json`;
-}
-
-/** @returns the bare hex sha256 of the RFC 8785 form; null for what has none. */
-export function digestOf(artifact: unknown): string | null {
-  try {
-    return sha256Hex(canonicalJson(artifact));
-  } catch {
-    return null;
-  }
-}
-
 function audienceFault({ predicate, workspace }: Statement<HandoffPredicate>, by: OpenBy): Finding | null {
   if (by.set.intact && workspace !== by.set.workspace)
     return refusal('handoff-audience', `It was made for the workspace ${escapePath(workspace)}`);
@@ -167,7 +130,7 @@ function readHops(wire: Wire, last: Statement<HandoffPredicate>, by: OpenBy): re
     const { predicate, signers, issuedAt, workspace } = opened;
     if (workspace !== last.workspace)
       return refusal('handoff-chain', `The hop ${index + 1} was made for another workspace`);
-    // A child of yesterday signed yesterday\u2019s hop: it is asked who it was then.
+    // A child of yesterday signed yesterday’s hop: it is asked who it was then.
     const who = isLast ? null : provenAs(predicate.from, signers, by, issuedAt);
     if (who !== null && 'why' in who) return refusal('handoff-chain', `The hop ${index + 1} is not proven: ${who.why}`);
     if (who !== null && !mayClaim(who.role, predicate.level))

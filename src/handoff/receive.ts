@@ -2,6 +2,7 @@ import type { CodeName } from '../model/codes.ts';
 import type { Finding } from '../model/finding.ts';
 import type { HandoffState, VerifiedHandoff } from '../model/handoff.ts';
 import type { Instant } from '../model/instant.ts';
+import { openHop, readWire, renderWire } from '../parse/handoff-envelope.ts';
 import { fromAnyBase64 } from '../sign/base64.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { isJsonObject } from '../sign/field-reader.ts';
@@ -9,8 +10,7 @@ import type { HandoffKey, HandoffRow, Handoffs } from '../store/handoffs.ts';
 import { type KnownSigner, knowSigner } from '../write/signer.ts';
 import { type EnvelopeName, openCancel, sealAck } from './answer.ts';
 import type { Authority } from './authority.ts';
-import { isVerified, openHandoff, openHop } from './open.ts';
-import { readWire, renderWire } from './wire.ts';
+import { isVerified, openHandoff } from './open.ts';
 
 /** One agent that takes handoffs. */
 export interface Receiver {
@@ -37,7 +37,7 @@ export interface Reception {
   readonly findings: readonly Finding[];
 }
 
-/** What this machine calls the task of a handoff: the same after a crash, and nobody else\u2019s. */
+/** What this machine calls the task of a handoff: the same after a crash, and nobody else’s. */
 export function taskOf(digest: string): string {
   return `handoff-${digest.slice(0, 40)}`;
 }
@@ -45,7 +45,7 @@ export function taskOf(digest: string): string {
 /**
  * Answers one envelope, exactly once: verified, taken down with its answer in one step, and answered the same ever after. Never throws for what the
  * envelope is; throws where state breaks, and then nothing was answered.
- * @param messageId the client\u2019s own name for the task.
+ * @param messageId the client’s own name for the task.
  */
 export async function receive(envelope: unknown, messageId: string, receiver: Receiver): Promise<Reception> {
   const { rows, signer } = receiver;
@@ -85,7 +85,7 @@ export async function receive(envelope: unknown, messageId: string, receiver: Re
   return { ...ofRow(row), findings: opened.findings };
 }
 
-/** A row of the receiver\u2019s side that was decided about, with the decision. */
+/** A row of the receiver’s side that was decided about, with the decision. */
 export async function decide(
   row: HandoffRow,
   decision: { readonly state: 'accepted' | 'rejected'; readonly reason: string | null },
@@ -152,8 +152,10 @@ async function answeredBefore(
   const payload =
     isJsonObject(envelope) && typeof envelope.payload === 'string' ? fromAnyBase64(envelope.payload) : null;
   if (payload === null) return null;
-  const known = (await rows.named(workspace, sha256Hex(payload))).find(
-    (row) => row.side === 'received' && row.receiver === me,
+  // By nothing but the digest: a client may call its own task by the digest of another handoff.
+  const digest = sha256Hex(payload);
+  const known = (await rows.named(workspace, digest)).find(
+    (row) => row.side === 'received' && row.receiver === me && row.digest === digest,
   );
   if (known === undefined) return null;
   const wire = readWire(bytes);

@@ -5,6 +5,7 @@ import type { Finding } from '../model/finding.ts';
 import type { EvidenceItem, ReasoningStep } from '../model/handoff.ts';
 import { type Instant, isoOf } from '../model/instant.ts';
 import type { HandoffPredicate } from '../model/statement.ts';
+import { digestOf, MAX_HOPS, MAX_WIRE, openHop, renderWire, subjectOf, type Wire } from '../parse/handoff-envelope.ts';
 import { sealEnvelope } from '../sign/envelope.ts';
 import { toPayload } from '../sign/statement.ts';
 import type { KnownSigner } from '../write/signer.ts';
@@ -14,8 +15,6 @@ import { checkChain, type Hop } from './chain.ts';
 import { checkClarity, checkRungs } from './clarity.ts';
 import { checkContent } from './content.ts';
 import { floorOf } from './floors.ts';
-import { digestOf, openHop, subjectOf } from './open.ts';
-import { MAX_HOPS, MAX_WIRE, renderWire, type Wire } from './wire.ts';
 
 /** What its author says of a handoff; the rest is stamped. */
 export interface HandoffDraft {
@@ -33,7 +32,7 @@ export interface HandoffDraft {
   readonly returns: string | null;
   readonly expiresAt: Instant;
   readonly finishBy: Instant;
-  /** The handoff this one follows, as it came; null at the task\u2019s origin. */
+  /** The handoff this one follows, as it came; null at the task’s origin. */
   readonly prev: Wire | null;
 }
 

@@ -2,13 +2,13 @@ import type { HandoffState } from '../model/handoff.ts';
 import type { Instant } from '../model/instant.ts';
 import { isoOf } from '../model/instant.ts';
 import type { AckPredicate, HandoffPredicate, Statement } from '../model/statement.ts';
+import { renderWire, type Wire } from '../parse/handoff-envelope.ts';
 import { isJsonObject, type Json } from '../sign/field-reader.ts';
 import type { HandoffRow, Handoffs } from '../store/handoffs.ts';
 import { openAck } from './answer.ts';
 import type { Authority } from './authority.ts';
 import { type Answered, connect, type HandoffClient } from './client.ts';
 import { type Escalation, type EscalationTargets, escalate, type Told } from './escalate.ts';
-import { renderWire, type Wire } from './wire.ts';
 
 export interface SendOptions {
   readonly url: string;
@@ -62,9 +62,9 @@ export async function sendHandoff(
     if (answered !== null && 'ack' in answered) return settle(row, answered, sender);
     // Of two that race, one escalates.
     const reason = answered === null ? `no signed answer within ${options.timeoutMs / 1_000} s` : answered.why;
-    const stillOpen = answered !== null && answered.final;
     await escalateRow(row, reason, options, sender);
-    const late = stillOpen ? null : await Promise.race([asking, after(options.lateMs, stopping.signal)]);
+    // An end that came by itself was the last word; a question still under way may be answered yet.
+    const late = answered !== null ? null : await Promise.race([asking, after(options.lateMs, stopping.signal)]);
     if (late !== null && late !== 'time' && 'ack' in late) return settle(row, late, sender);
     return { state: await stateOf(row, rows), row, reason };
   } finally {
@@ -77,10 +77,7 @@ function toJson(wire: Wire): Json {
   return JSON.parse(renderWire(wire)) as Json;
 }
 
-type Asked =
-  | { readonly ack: AckPredicate; readonly raw: string; readonly task: string }
-  /** `final`: it will not answer otherwise by being asked again. */
-  | { readonly why: string; readonly final: boolean };
+type Asked = { readonly ack: AckPredicate; readonly raw: string; readonly task: string } | { readonly why: string };
 
 /** Asks until there is a signed decision, or none will come. Never throws. */
 async function ask(
@@ -102,7 +99,7 @@ async function ask(
           ? await client.send(toJson(wire), row.handoffId)
           : await client.get(received.task);
       const found = ackIn(answered, row, sender);
-      if (found === null) return { why: unsignedWhy(answered), final: true };
+      if (found === null) return { why: unsignedWhy(answered) };
       if (found.ack.decision !== 'received') return found;
       received = found;
       await note(row, found, sender);
@@ -110,10 +107,10 @@ async function ask(
       why = error instanceof Error ? error.message : why;
     }
     // What was only received is not decided: the last word counts when the time is over.
-    if (performance.now() + POLL > until) return received ?? { why, final: true };
+    if (performance.now() + POLL > until) return received ?? { why };
     await pause(received === null ? PAUSE : POLL, signal);
   }
-  return received ?? { why, final: true };
+  return received ?? { why };
 }
 
 function ackIn(

@@ -8,19 +8,19 @@ import {
   ServerCallContext,
   UnauthenticatedUser,
 } from '@a2a-js/sdk/server';
+import { MAX_WIRE } from '../parse/handoff-envelope.ts';
 import { isJsonObject, type Json } from '../sign/field-reader.ts';
 import { agentOf, type Telling } from './agent.ts';
 import { CARD_PATHS, cardJson, cardOf } from './card.ts';
 import { forOldest, fromOldest } from './old-clients.ts';
 import type { Receiver } from './receive.ts';
-import { MAX_WIRE } from './wire.ts';
 
 /** Bounds of one server. Times are ms, sizes bytes. */
 const LIMITS = {
   body: MAX_WIRE + 262_144,
   headerBytes: 16_384,
   headers: 10_000,
-  request: 30_000,
+  request: 15_000,
   idle: 5_000,
   connections: 512,
   atOnce: 32,
@@ -134,7 +134,7 @@ async function rpc(
 ): Promise<void> {
   const version = headerOf(request, 'a2a-version') ?? '0.3';
   // A client that forgets the header is known by its words.
-  const isToday = /^1(?:\.\d+)*$/.test(version) || /^[A-Z]/.test(String(asked.method ?? ''));
+  const isToday = /^1(?:\.\d+)*$/.test(version) || (typeof asked.method === 'string' && /^[A-Z]/.test(asked.method));
   if (!isToday && !/^0\.[123](?:\.\d+)*$/.test(version))
     return reply(response, 200, { ...fault(-32009, 'this agent speaks A2A 1.0, 0.3, 0.2 and 0.1'), id: idOf(asked) });
   const extensions = headerOf(request, 'a2a-extensions') ?? headerOf(request, 'x-a2a-extensions');

@@ -89,6 +89,6 @@ export interface VerifiedHandoff extends Staged<'handoff'> {
 /** Why a handoff was not opened. */
 export interface HandoffRefused {
   readonly refused: Finding;
-  /** The envelope\u2019s signature is that of a sender known here, it was made for this receiver, and this is its digest: then a refusal may be signed. */
+  /** The envelope’s signature is that of a sender known here, it was made for this receiver, and this is its digest: then a refusal may be signed. */
   readonly proven: { readonly handoffId: string; readonly digest: string; readonly from: string } | null;
 }

@@ -8,6 +8,7 @@ import type { Candidate } from './source.ts';
 import type {
   ApprovalPredicate,
   AuthorshipPredicate,
+  HandoffPredicate,
   PostPredicate,
   RevocationPredicate,
   Statement,
@@ -67,6 +68,8 @@ export interface Parsed extends Staged<'parsed'> {
   readonly aliasOf: string | null;
   /** A signed board line, opened. */
   readonly post: Statement<PostPredicate> | null;
+  /** A file that is one handoff envelope, opened. */
+  readonly handoff?: Statement<HandoffPredicate>;
   readonly findings: readonly Finding[];
 }
 

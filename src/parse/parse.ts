@@ -6,6 +6,7 @@ import type { Parsed, Reading, Staged, Text } from '../model/stages.ts';
 import type { PostPredicate, Statement } from '../model/statement.ts';
 import { sha256Hex } from '../sign/digest.ts';
 import { toText } from './decode.ts';
+import { handoffIn } from './handoff-envelope.ts';
 import { readInside, readSidecar } from './readings.ts';
 
 /** A sidecar beside a file, read once like the file. */
@@ -40,7 +41,18 @@ export async function parseArtifact(
   const inside = candidate.kind === 'document' ? null : await readInside(candidate.path, bytes, text);
   if (inside) readings.push(inside);
   for (const sidecar of sidecars) readings.push(await sidecarReading(sidecar, { text, sha256 }));
-  return parsed({ ...blank(candidate, result, sha256), text, readings, findings: found });
+  const read = parsed({ ...blank(candidate, result, sha256), text, readings, findings: found });
+  // What carries a manifest is judged by it; an envelope is nobody's settings or law.
+  const handoff =
+    readings.length === 0 && candidate.kind === 'prose' && beginsAsObject(bytes) ? handoffIn(text.read()) : null;
+  return handoff === null ? read : parsed({ ...read, handoff });
+}
+
+/** Told by the bytes: a text is not decoded once more to find that it is Markdown. */
+function beginsAsObject(bytes: Uint8Array): boolean {
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at += 1;
+  return bytes[at] === 0x7b;
 }
 
 async function sidecarReading(

@@ -1,6 +1,7 @@
 import type { Judgement } from '../gate.ts';
 import { escapeText } from '../model/escaped.ts';
 import type { Judged } from '../model/stages.ts';
+import type { OpenCount } from '../store/handoffs.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Summary } from './verdicts.ts';
 
@@ -20,6 +21,8 @@ export interface Measured {
   };
   /** `rows: 0` for a ledger that is not there yet; null where it could not be read. */
   readonly ledger: { readonly rows: number; readonly at: number | null } | null;
+  /** Handoffs somebody still owes a word on; null where state could not be read. */
+  readonly handoffs: readonly OpenCount[] | null;
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -135,7 +138,7 @@ function issuedAt({ evidence, approvedBy }: Judged): number | null {
   return issued.length === 0 ? null : Math.max(...issued);
 }
 
-function ofMachine({ quarantine, ledger }: Measured): readonly Family[] {
+function ofMachine({ quarantine, ledger, handoffs }: Measured): readonly Family[] {
   const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1_000);
   return [
     one('writ_quarantine_artifacts', 'Artifacts held in quarantine.', quarantine.held),
@@ -149,7 +152,22 @@ function ofMachine({ quarantine, ledger }: Measured): readonly Family[] {
     one('writ_ledger_readable', 'Whether the ledger of this machine could be read.', Number(ledger !== null)),
     one('writ_ledger_rows', 'Height of the ledger of this machine.', ledger?.rows ?? null),
     one('writ_ledger_last_decision_timestamp_seconds', 'When the newest row was written.', seconds(ledger?.at ?? null)),
+    one('writ_handoffs_open', 'Handoffs that somebody still owes a word on.', total(handoffs)),
+    {
+      name: 'writ_handoffs',
+      help: 'Open handoffs by side and state.',
+      samples: (handoffs ?? []).map(({ side, state, count: value }) => [{ side, state }, value]),
+    },
+    {
+      name: 'writ_handoffs_oldest_timestamp_seconds',
+      help: 'When the oldest open handoff of a side and state was sent or received.',
+      samples: (handoffs ?? []).map(({ side, state, since }) => [{ side, state }, since / 1_000]),
+    },
   ];
+}
+
+function total(handoffs: readonly OpenCount[] | null): number | null {
+  return handoffs === null ? null : handoffs.reduce((sum, open) => sum + open.count, 0);
 }
 
 /** A family of one sample; of none where there is no value: a made-up number would be believed. */

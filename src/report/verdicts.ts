@@ -95,7 +95,7 @@ function toArtifactJson(judged: Judged): ArtifactJson {
   return {
     path: wholePath(parsed.candidate.path),
     line: parsed.line,
-    id: claimed?.manifest.artifactId ?? parsed.post?.payloadDigest ?? null,
+    id: claimed?.manifest.artifactId ?? parsed.post?.payloadDigest ?? parsed.handoff?.predicate.handoffId ?? null,
     declaredClass: judged.declaredClass,
     class: judged.class,
     rank: judged.rank,
@@ -103,7 +103,8 @@ function toArtifactJson(judged: Judged): ArtifactJson {
     digest: parsed.sha256 === null ? null : `sha256:${parsed.sha256}`,
     writer: writer === null ? null : { principal: writer.principal, role: writer.role, via: writer.via },
     approvedBy: judged.approvedBy,
-    expiresAt: claimed?.manifest.expiresAt ?? parsed.post?.predicate.expiresAt ?? null,
+    expiresAt:
+      claimed?.manifest.expiresAt ?? parsed.post?.predicate.expiresAt ?? parsed.handoff?.predicate.finishBy ?? null,
     approvalExpiresAt: judged.approvalExpiresAt,
     hosts: [...new Set(parsed.candidate.uses.map((use) => use.host))].sort(),
     findings: judged.findings.map(toFindingJson),

@@ -49,7 +49,7 @@ export interface Handoffs {
   move(key: HandoffKey, from: readonly HandoffState[], change: HandoffChange): Promise<boolean>;
   /** @returns null where there is none. */
   get(key: HandoffKey): Promise<HandoffRow | null>;
-  /** The rows a word may mean: a handoff id, a task, the client\u2019s own name for one, or a digest. */
+  /** The rows a word may mean: a handoff id, a task, the client’s own name for one, or a digest. */
   named(workspace: string, word: string): Promise<readonly HandoffRow[]>;
   /** Whether an id or a nonce of a sender lies in a received row already; `digest` is that of the envelope asked about. */
   seen(question: {

@@ -41,6 +41,13 @@ export function verify(bound: Bound, verifying: Verifying): Verified {
       findings.push(
         ...checkTimes({ createdAt: parsed.post.issuedAt, expiresAt: parsed.post.predicate.expiresAt }, verifying.now),
       );
+    if (parsed.handoff)
+      findings.push(
+        ...checkTimes(
+          { createdAt: parsed.handoff.issuedAt, expiresAt: parsed.handoff.predicate.finishBy },
+          verifying.now,
+        ),
+      );
     if (claimed && approval) {
       findings.push(...checkHash(evidence, claimed));
       findings.push(...checkTimes(claimed.manifest, verifying.now));

@@ -29,7 +29,7 @@ export interface Moment {
   readonly first: boolean;
 }
 
-export interface Acted extends Enacted {
+export interface Acted extends Omit<Enacted, 'handoffs'> {
   /** When the next file is due, on the clock of `performance.now()`; null where none waits. */
   readonly dueAt: number | null;
 }

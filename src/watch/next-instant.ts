@@ -25,7 +25,9 @@ export function nextInstant({ at, artifacts, proofs, set }: Judgement): Instant 
     begins(claimed?.manifest.createdAt);
     ends(claimed?.manifest.expiresAt);
     begins(parsed.post?.issuedAt);
+    begins(parsed.handoff?.issuedAt);
     ends(parsed.post?.predicate.expiresAt);
+    ends(parsed.handoff?.predicate.finishBy);
   }
   for (const { approval } of proofs.approvals.all) {
     begins(approval.issuedAt);

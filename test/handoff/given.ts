@@ -1,10 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { digestOf, subjectOf } from '../../src/handoff/open.ts';
-import { readWire, type Wire } from '../../src/handoff/wire.ts';
 import type { HandoffArtifact } from '../../src/model/handoff.ts';
 import { type Instant, instantFromMs, shift } from '../../src/model/instant.ts';
 import type { HandoffPredicate } from '../../src/model/statement.ts';
+import { digestOf, subjectOf } from '../../src/parse/handoff-envelope.ts';
 import { sealEnvelope } from '../../src/sign/envelope.ts';
 import { openSigningKey, type SigningKey } from '../../src/sign/private-key.ts';
 import { toPayload } from '../../src/sign/statement.ts';
@@ -107,10 +105,4 @@ export function created(ws: Workspace, from: string, to: string, ...more: readon
 export async function digestOfWired(wired: Pick<Wired, 'payload'>): Promise<string> {
   const { sha256Hex } = await import('../../src/sign/digest.ts');
   return sha256Hex(Buffer.from(wired.payload, 'base64'));
-}
-
-export function wireOf(path: string): Wire {
-  const wire = readWire(readFileSync(path));
-  if ('code' in wire) throw new Error(wire.message);
-  return wire;
 }

@@ -1,8 +1,9 @@
+import type { Task } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workspace } from '../support/workspace.ts';
 import { digestOfWired, forge } from './given.ts';
-import { rpc, type Serving, serve, stop } from './server.ts';
+import { type RpcTask, rpc, type Serving, serve, stop } from './server.ts';
 
 const V1 = { 'A2A-Version': '1.0' };
 
@@ -11,6 +12,20 @@ const said = (ack: {
   readonly payload: string;
 }): { readonly predicateType: string; readonly predicate: Record<string, unknown> } =>
   JSON.parse(Buffer.from(ack.payload, 'base64').toString('utf8'));
+
+interface Card {
+  readonly supportedInterfaces: readonly { readonly protocolVersion: string }[];
+  readonly capabilities: { readonly extensions: readonly { readonly uri: string }[] };
+}
+
+function ackIn({ artifacts }: RpcTask): { readonly payload: string } {
+  return artifacts?.[0]?.parts[0]?.data ?? { payload: '' };
+}
+
+function ackOf({ artifacts }: Task): { readonly payload: string } {
+  const content = artifacts[0]?.parts[0]?.content;
+  return content?.$case === 'data' ? content.value : { payload: '' };
+}
 
 describe('serve', () => {
   let ws: Workspace;
@@ -56,9 +71,9 @@ describe('serve', () => {
         metadata: undefined,
       },
       { serviceParameters: { 'A2A-Extensions': 'urn:writ:a2a:handoff:v1' } },
-    )) as any;
-    expect(task.status.state).toBe(3);
-    const ack = said(task.artifacts[0].parts[0].content.value);
+    )) as Task;
+    expect(task.status?.state).toBe(3);
+    const ack = said(ackOf(task));
     expect(ack.predicateType).toBe('urn:writ:ack:v1');
     expect(ack.predicate).toMatchObject({
       workspace: 'example.test/acme/app',
@@ -67,8 +82,8 @@ describe('serve', () => {
       by: 'worker',
       decision: 'accepted',
     });
-    const again = (await client.getTask({ tenant: '', id: task.id, historyLength: undefined })) as any;
-    expect([again.id, again.status.state]).toEqual([task.id, 3]);
+    const again = (await client.getTask({ tenant: '', id: task.id, historyLength: undefined })) as Task;
+    expect([again.id, again.status?.state]).toEqual([task.id, 3]);
   });
 
   it('a raw v0.1 call gets a handoff accepted, its task is found by the name it gave it', async () => {
@@ -80,8 +95,8 @@ describe('serve', () => {
       metadata: { handoff: true },
     });
     expect([result.id, result.status.state]).toEqual(['client-task-7', 'completed']);
-    expect(result.artifacts[0].parts[0].type).toBe('data');
-    expect(said(result.artifacts[0].parts[0].data).predicate).toMatchObject({ decision: 'accepted' });
+    expect(result.artifacts?.[0]?.parts[0]?.type).toBe('data');
+    expect(said(ackIn(result)).predicate).toMatchObject({ decision: 'accepted' });
     const got = await rpc(serving.url, 'tasks/get', { id: 'client-task-7' });
     expect(got.result.status.state).toBe('completed');
   });
@@ -104,16 +119,16 @@ describe('serve', () => {
         headers as Record<string, string>,
       );
       expect([result.kind, result.status.state]).toEqual(['task', 'completed']);
-      expect(said(result.artifacts[0].parts[0].data).predicate).toMatchObject({ decision: 'accepted' });
+      expect(said(ackIn(result)).predicate).toMatchObject({ decision: 'accepted' });
     }
   });
 
   it('the card says who it is to clients of every version', async () => {
     for (const path of ['agent-card.json', 'agent.json']) {
-      const card = (await (await fetch(`${serving.url}.well-known/${path}`)).json()) as any;
+      const card = (await (await fetch(`${serving.url}.well-known/${path}`)).json()) as Card;
       expect(card).toMatchObject({ name: 'worker', url: serving.url, protocolVersion: '0.3.0' });
-      expect(card.supportedInterfaces.map((one: any) => one.protocolVersion)).toEqual(['1.0', '0.3']);
-      expect(card.capabilities.extensions[0].uri).toBe('urn:writ:a2a:handoff:v1');
+      expect(card.supportedInterfaces.map((one) => one.protocolVersion)).toEqual(['1.0', '0.3']);
+      expect(card.capabilities.extensions[0]?.uri).toBe('urn:writ:a2a:handoff:v1');
     }
   });
 
@@ -142,8 +157,8 @@ describe('serve', () => {
     );
     expect(content.status.state).toBe('TASK_STATE_REJECTED');
     expect(content.metadata.code).toBe('handoff-content');
-    expect(content.status.message.parts[0].text).toMatch(/^handoff-content: /);
-    expect(said(content.artifacts[0].parts[0].data).predicate).toMatchObject({
+    expect(content.status.message?.parts[0]?.text).toMatch(/^handoff-content: /);
+    expect(said(ackIn(content)).predicate).toMatchObject({
       decision: 'rejected',
       reason: expect.stringMatching(/^handoff-content/),
     });
@@ -181,6 +196,24 @@ describe('serve', () => {
     // With a byte of it changed it is no retry.
     const bent = await send({ ...wired, artifact: { ...wired.artifact, escalation_note: 'x' } });
     expect(bent.metadata.code).toBe('handoff-signature');
+  });
+
+  it('nobody takes the name of another\u2019s task: not by its id, not by its digest', async () => {
+    const victim = await forge(ws, 'orch', 'worker');
+    const digest = await digestOfWired(victim);
+    const squat = async (messageId: string): Promise<void> => {
+      const message = { messageId, role: 'ROLE_USER', parts: [{ data: await forge(ws, 'spec', 'worker') }] };
+      await rpc(serving.url, 'SendMessage', { message }, V1);
+    };
+    await squat(digest);
+    await squat(victim.artifact.handoff_id);
+    await squat(`handoff-${digest.slice(0, 40)}`);
+    const task = await send(victim);
+    expect(said(ackIn(task)).predicate).toMatchObject({ envelope: digest, decision: 'accepted' });
+    for (const id of [task.id, victim.artifact.handoff_id]) {
+      const got = (await rpc(serving.url, 'GetTask', { id }, V1)).result as unknown as RpcTask;
+      expect(said(ackIn(got)).predicate).toMatchObject({ envelope: digest });
+    }
   });
 
   it('a cancel needs the signed order of the parent or the sovereign', async () => {

@@ -80,19 +80,39 @@ export async function serve(ws: Workspace, as: string, ...more: readonly string[
   return { ...running, url, card };
 }
 
+/** As much of a task of any version as a test looks at. */
+export interface RpcTask {
+  readonly id: string;
+  readonly kind?: string;
+  readonly status: {
+    readonly state: string;
+    readonly message?: { readonly parts: readonly { readonly text: string }[] };
+  };
+  readonly artifacts?: readonly {
+    readonly parts: readonly { readonly type?: string; readonly data: { readonly payload: string } }[];
+  }[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface RpcAnswer {
+  /** The task itself before 1.0, and an object that holds it since. */
+  readonly result: RpcTask & { readonly task: RpcTask };
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
 /** One JSON-RPC call as raw as a client of any version makes it. */
 export async function rpc(
   url: string,
   method: string,
   params: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<{ readonly result?: any; readonly error?: { readonly code: number; readonly message: string } }> {
+): Promise<RpcAnswer> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
-  return (await answer.json()) as never;
+  return (await answer.json()) as RpcAnswer;
 }
 
 /** Stops what a test started. */

@@ -1,8 +1,6 @@
 import { type Judgement, judge } from '../../gate.ts';
-import type { Authority } from '../../handoff/authority.ts';
+import { type Authority, authorityOf } from '../../handoff/authority.ts';
 import { instantFromMs } from '../../model/instant.ts';
-import { DEFAULT_RULES } from '../../scan/default-rules.ts';
-import { compileUserRules } from '../../scan/user-rules.ts';
 import { isOpen, openStore, type Store } from '../../store/store.ts';
 import type { KnownSigner } from '../../write/signer.ts';
 import { type Call, CannotError } from '../command.ts';
@@ -42,11 +40,6 @@ export async function openDesk(call: Call): Promise<Desk> {
 export async function readAuthority(call: Call, workspace: Workspace): Promise<Authority> {
   const now = instantFromMs(Date.now()) ?? workspace.now;
   return authorityOf(await judge({ ...toRequest(workspace, call, []), now, onProgress: null }));
-}
-
-async function authorityOf({ set, proofs }: Judgement): Promise<Authority> {
-  const own = await compileUserRules(set.ruleFiles, DEFAULT_RULES);
-  return { set, spawns: proofs.spawns, rules: [...DEFAULT_RULES, ...own.rules] };
 }
 
 /** Opens state, which handoffs cannot do without. Throws CannotError. Null: in read mode there is none yet. */

@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
-import type { Wire } from '../../handoff/wire.ts';
-import { MAX_WIRE, readWire } from '../../handoff/wire.ts';
 import { LEVELS } from '../../model/artifact-class.ts';
 import { escapePath } from '../../model/escaped.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { EvidenceItem, ReasoningStep } from '../../model/handoff.ts';
 import { type Instant, shift } from '../../model/instant.ts';
+import type { Wire } from '../../parse/handoff-envelope.ts';
+import { MAX_WIRE, readWire } from '../../parse/handoff-envelope.ts';
 import { isArtifactId, isName } from '../../sign/field-form.ts';
 import { isJsonObject } from '../../sign/field-reader.ts';
 import { parseStrictJson } from '../../sign/strict-json.ts';

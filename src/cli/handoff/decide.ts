@@ -1,8 +1,8 @@
 import { decide as decideRow } from '../../handoff/receive.ts';
 import { sealHandoff } from '../../handoff/seal.ts';
-import { readWire } from '../../handoff/wire.ts';
 import { escapePath, escapeText } from '../../model/escaped.ts';
 import type { HandoffArtifact } from '../../model/handoff.ts';
+import { readWire } from '../../parse/handoff-envelope.ts';
 import type { HandoffRow, HandoffSide } from '../../store/handoffs.ts';
 import type { Store } from '../../store/store.ts';
 import { type Call, EXIT, type Exit, RefusedError, text, UsageError } from '../command.ts';

@@ -1,9 +1,10 @@
 import type { EscalationTargets, Told } from '../../handoff/escalate.ts';
-import { isVerified, openHandoff, openHop } from '../../handoff/open.ts';
+import { isVerified, openHandoff } from '../../handoff/open.ts';
 import { isCodeName } from '../../model/codes.ts';
 import { escapeText } from '../../model/escaped.ts';
 import { durationMs, instantFromMs } from '../../model/instant.ts';
 import type { PolicySet } from '../../model/policy.ts';
+import { openHop } from '../../parse/handoff-envelope.ts';
 import type { Pins } from '../../policy/pins.ts';
 import { type Call, EXIT, type Exit, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';

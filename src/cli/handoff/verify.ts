@@ -9,7 +9,7 @@ import { printJson } from './print-json.ts';
 export async function verify(call: Call): Promise<Exit> {
   const { bytes } = readEnvelopeFile(call.positionals[0] ?? '');
   const { workspace, authority, signer } = await openDesk(call);
-  const store = workspace.state.kind === 'none' ? null : await openRows(workspace, 'read');
+  const store = await openRows(workspace, 'read');
   try {
     const opened = await openHandoff(bytes, {
       ...authority,
