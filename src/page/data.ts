@@ -162,7 +162,7 @@ export interface PageHost {
   /** Texts by rank. */
   readonly counts: Readonly<Record<RankWord, number>>;
   readonly launch: number;
-  /** Texts below binding that it reads raw where they lie. */
+  /** Texts below binding that it reads raw at launch, where they lie. */
   readonly raw: number;
   readonly truncated: number;
   /** Day the facts of the profile were seen. */

@@ -86,7 +86,7 @@ function drawBox(box: Box, { lines }: Graph, { x, y }: { readonly x: number; rea
     svg('title', {}, `${box.title}: ${box.under}`),
     svg('rect', { x, y, width: WIDTH, height: HEIGHT, rx: 7 }),
     svg('rect', { class: 'mark', x, y, width: 5, height: HEIGHT, rx: 2 }),
-    svg('text', { class: 'title', x: x + 14, y: y + 18 }, middle(box.title, 20)),
+    svg('text', { class: 'title', x: x + 14, y: y + 18 }, middle(box.title, 18)),
     svg('text', { class: 'under', x: x + 14, y: y + 33 }, middle(box.under, 25)),
   ];
   const kind = `box ${box.kind} ${box.rank ?? ''} ${box.faulty ? 'faulty' : ''}`;

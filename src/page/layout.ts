@@ -95,7 +95,7 @@ function personBox(one: PagePerson, column: number): Box {
   return {
     key: `p ${one.name}`,
     title: one.name,
-    under: one.fault === null ? one.role : `${one.role}, does not stand`,
+    under: one.fault === null ? one.role : 'does not stand',
     href: toAddress({ who: one.name }),
     kind: one.kind === 'spawned' ? 'spawned' : 'person',
     rank: null,

@@ -74,7 +74,7 @@ export function hostsSection({ hosts }: PageData): HTMLElement {
       ? null
       : table(
           'What each host reads',
-          ['Host', 'Texts by rank', 'At launch', 'Raw', 'Cut short', 'Facts of'],
+          ['Host', 'Texts by rank', 'At launch', 'Raw at launch', 'Cut short', 'Facts of'],
           hosts.map((one) => {
             const told = RANKS.filter((rank) => one.counts[rank] > 0).map((rank) => `${one.counts[rank]} ${rank}`);
             return [

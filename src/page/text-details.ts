@@ -51,7 +51,10 @@ export function details(one: PageText, { codes, versions }: PageData): HTMLEleme
 }
 
 function pair(name: string, text: string, at: number | null = null): readonly HTMLElement[] {
-  return [el('dt', {}, name), el('dd', {}, text, at === null ? null : ' until ', at === null ? null : instant(at))];
+  return [
+    el('dt', {}, name),
+    el('dd', {}, text, at === null || text === '' ? null : ' until ', at === null ? null : instant(at)),
+  ];
 }
 
 function finding(found: PageFinding, codes: PageData['codes']): HTMLElement {

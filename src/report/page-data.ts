@@ -195,6 +195,7 @@ function toHosts({ set, present }: Judgement, texts: readonly PageText[]): reado
   for (const one of texts) for (const host of new Set(one.readBy.map((use) => use.host))) push(by, host, one);
   return HOSTS.map((host): PageHost => {
     const read = by.get(host.name) ?? [];
+    const atLaunch = read.filter((one) => one.readBy.some((use) => use.host === host.name && use.loads === 'launch'));
     const has = (one: PageText, code: string): boolean => one.findings.some((found) => found.code === code);
     return {
       name: host.name,
@@ -202,8 +203,8 @@ function toHosts({ set, present }: Judgement, texts: readonly PageText[]): reado
       used: (named ?? present).includes(host.name),
       judged: named === null || named.includes(host.name) || host.name === 'generic',
       counts: countBy(read),
-      launch: read.filter((one) => one.readBy.some((use) => use.host === host.name && use.loads === 'launch')).length,
-      raw: read.filter((one) => has(one, 'host-loads-raw')).length,
+      launch: atLaunch.length,
+      raw: atLaunch.filter((one) => has(one, 'host-loads-raw')).length,
       truncated: read.filter((one) => has(one, 'host-truncates')).length,
       seen: host.at,
     };
