@@ -9,7 +9,7 @@ import { escapePath } from './model/escaped.ts';
 import type { Finding } from './model/finding.ts';
 import { type Bytes, wasRead } from './model/source.ts';
 import type { Judged, Reading } from './model/stages.ts';
-import { type Pins, pinOf } from './policy/pins.ts';
+import { type Pin, type Pins, pinOf } from './policy/pins.ts';
 import { standingRevocations } from './policy/revocations.ts';
 import { quarantine } from './quarantine/move.ts';
 import { sweep } from './quarantine/sweep.ts';
@@ -174,6 +174,12 @@ function textOf(read: Bytes): string {
   return Buffer.from(read.bytes).toString('utf8');
 }
 
+/** The first recovery key seen stays: whoever steals a root must not name another. */
+function recoveryOf(pin: Pin, { recovery }: Judgement['set']): Pick<Pin, 'recovery'> {
+  if (pin.recovery !== undefined) return { recovery: pin.recovery };
+  return typeof recovery === 'string' ? { recovery } : {};
+}
+
 async function keepPin(
   judgement: Judgement,
   request: Request,
@@ -192,6 +198,7 @@ async function keepPin(
     return withPin(marked, {
       ...pin,
       roots: set.roots.length > 0 ? set.roots : pin.roots,
+      ...recoveryOf(pin, set),
       floor: Math.max(pin.floor, set.floor ?? 1),
       version: Math.max(pin.version, set.version),
       digest: set.digest,

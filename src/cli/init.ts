@@ -86,6 +86,7 @@ export async function init(call: Call): Promise<Exit> {
     withPin(old, {
       workspace: id,
       roots: signed.roots,
+      ...(recovery === null ? {} : { recovery: readPublicKey(recovery).fingerprint }),
       floor: signed.floor,
       version: signed.version,
       digest: signed.sealed.payloadDigest,

@@ -143,9 +143,9 @@ export async function rotate(call: Call): Promise<Exit> {
   const fresh = await openKeyFile(to.endsWith('.pub') && hasPrivateHalf(to) ? to.slice(0, -4) : to);
   if (fresh.publicKey.fingerprint === old.publicKey.fingerprint) throw new UsageError('the new key is the old one');
   const judgement = await judge(toRequest(workspace, call, []));
-  requireRoot(workspace, judgement, old);
-  requireName(call, judgement, old);
-  const name = rootName(judgement, old);
+  const recovers = requireRoot(workspace, judgement, old, true);
+  if (!recovers) requireName(call, judgement, old);
+  const name = (recovers ? signingName(call) : null) ?? rootName(judgement, old);
   const signed = await underLock(workspace, async () => {
     const { policy, signers } = readSetFiles(workspace, judgement.set.dir);
     const line = renderAllowedSigner({
@@ -161,7 +161,8 @@ export async function rotate(call: Call): Promise<Exit> {
     return signAndPin(
       workspace,
       judgement,
-      { policy, signers: lines, raiseFloor: true },
+      // What a thief signed is put right by hand first.
+      { policy, signers: lines, raiseFloor: true, ...(recovers ? { takesEdits: true as const } : {}) },
       [old, fresh],
       [fresh.publicKey.fingerprint],
     );
@@ -203,7 +204,7 @@ async function change(call: Call, edit: (of: Changing) => Changed | Promise<Chan
   const key = await openKey(call);
   return underLock(workspace, async () => {
     const judgement = await judge(toRequest(workspace, call, []));
-    requireRoot(workspace, judgement, key);
+    requireRoot(workspace, judgement, key, false);
     requireName(call, judgement, key);
     const files = readSetFiles(workspace, judgement.set.dir);
     const changed = await edit({ ...files, workspace, judgement, keys: [key] });
@@ -215,19 +216,24 @@ async function change(call: Call, edit: (of: Changing) => Changed | Promise<Chan
   });
 }
 
-/** Only a root the pin knows may sign: an altered set can be signed again, somebody else\u2019s cannot be taken over. */
-function requireRoot(workspace: Workspace, judgement: Judgement, key: SigningKey): void {
+/**
+ * Only a root the pin knows may sign: an altered set can be signed again, somebody else\u2019s cannot be taken over.
+ * @param rotates the pinned recovery key may sign too. @returns whether it is that key.
+ */
+function requireRoot(workspace: Workspace, judgement: Judgement, key: SigningKey, rotates: boolean): boolean {
   const { set, pins } = judgement;
   const prior = readSigned(workspace.root, set.dir);
   if (prior === null) throw new UsageError(`${set.dir}/ holds no signed policy set: run writ init`);
-  if (set.root !== 'pinned')
+  const pin = pinOf(pins?.pins ?? [], prior.workspace);
+  const { fingerprint } = key.publicKey;
+  const recovers = rotates && pin?.recovery === fingerprint;
+  // A thief may have put a root of his own in: the recovery key takes it back.
+  if (set.root !== 'pinned' && !recovers)
     throw new RefusedError(
       set.root === 'mismatch' ? 'root-mismatch' : 'root-unpinned',
       judgement.findings[0]?.message ?? 'no pin on this machine judges this set: run writ trust pin',
     );
-  const pin = pinOf(pins?.pins ?? [], prior.workspace);
-  const { fingerprint } = key.publicKey;
-  if (!prior.predicate.roots.includes(fingerprint) && !pin?.roots.includes(fingerprint))
+  if (!recovers && !prior.predicate.roots.includes(fingerprint) && !pin?.roots.includes(fingerprint))
     throw new RefusedError(
       'root-mismatch',
       `${fingerprint} is no root here; the roots are ${prior.predicate.roots.join(', ')}`,
@@ -237,6 +243,7 @@ function requireRoot(workspace: Workspace, judgement: Judgement, key: SigningKey
       'policy-below-floor',
       'this checkout holds an old policy set: bring the current one in before you sign',
     );
+  return recovers;
 }
 
 /** Whoever signs as somebody holds that name’s key; under an altered set no name can be told. */

@@ -52,6 +52,7 @@ export async function show(call: Call): Promise<Exit> {
             floor: pin.floor,
             version: pin.version,
             from: pin.from,
+            recovery: pin.recovery ?? null,
             ...(pin.pattern === undefined ? {} : { pattern: pin.pattern }),
           },
     principals,
@@ -143,12 +144,15 @@ export async function pin(call: Call): Promise<Exit> {
     );
     await confirm(`Pin ${signers.join(', ')} for ${signed.workspace}?`, flag(call, 'yes'), '--fingerprint SHA256:...');
   }
+  const first = (changes ? undefined : known?.recovery) ?? signed.predicate.recovery;
+  const recovery = first === null ? {} : { recovery: first };
   const roots = signed.predicate.roots.filter((one) => signers.includes(one));
   const fault = await changePins(places, (old) => ({
     // A deliberate `trust pin` is also how a person says that a lost ledger is known (overview.md, state).
     ...withPin(old, {
       workspace: signed.workspace,
       roots: roots.length > 0 ? roots : signers,
+      ...recovery,
       floor: Math.max(signed.predicate.floor, changes ? 0 : (known?.floor ?? 0)),
       version: signed.predicate.version,
       digest: signed.payloadDigest,

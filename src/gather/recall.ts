@@ -69,7 +69,10 @@ export async function recall(input: RecallInput): Promise<Memory> {
   const dir = input.user ? userDir(input) : findDir(input.root, pins);
   const setFile = readSetFile(input.root, dir);
   const claimed = setFile === 'absent' || 'refused' in setFile ? null : setFile.workspace;
-  const state = await recallState(input, pins, claimed);
+  const known = await recallState(input, pins, claimed);
+  // A set of the user's own has a version of its own.
+  const least = input.user === undefined ? (input.places.minVersion ?? 0) : 0;
+  const state = { ...known, remembered: { ...known.remembered, floor: Math.max(known.remembered.floor, least) } };
   const base = await readBaseSets({
     systemDir: input.places.systemDir,
     configDir: input.places.configDir,

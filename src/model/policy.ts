@@ -99,6 +99,8 @@ export interface PolicySet {
   readonly documents: ReadonlyMap<string, string>;
   /** The user's rule files that the signature covers, as they were signed. */
   readonly ruleFiles: readonly { readonly path: string; readonly text: string }[];
+  /** `SHA256:…` of the recovery key the set names, or null; absent where no set stands. */
+  readonly recovery?: string | null;
   /** When the set itself runs out; null where it never does, absent where none stands. */
   readonly expiresAt?: Instant | null;
   /** Every setting with the layer it comes from; absent where no set stands. */

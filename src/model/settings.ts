@@ -17,6 +17,8 @@ export interface Places {
   }[];
   /** `WRIT_ROOT`, or null. */
   readonly root: string | null;
+  /** `WRIT_MIN_VERSION`: the lowest policy set still accepted, for a CI that remembers nothing; absent where it is not set. */
+  readonly minVersion?: number;
 }
 
 /** The home is what is judged: under the user’s own set, as a session would see it that starts in a folder. */

@@ -20,6 +20,8 @@ export interface Pin {
   /** Ledger head last written for any workspace of this machine, and when; null before the first. */
   readonly seen: Instant | null;
   readonly from: 'system' | 'user' | 'environment';
+  /** `SHA256:…` of the key that may hand the root on where its own key is lost or stolen. Kept as it was first seen, whatever a later set says. */
+  readonly recovery?: string;
   /** The pattern it was made from, where it is not a pin of this workspace alone. */
   readonly pattern?: string;
 }
@@ -134,6 +136,7 @@ export function renderPins(pins: Pins): string {
     lines.push(`  - workspace: "${pin.workspace}"`, '    roots:');
     for (const root of pin.roots) lines.push(`      - "${root}"`);
     lines.push(`    floor: ${pin.floor}`, `    version: ${pin.version}`, `    dir: ${JSON.stringify(pin.dir)}`);
+    if (pin.recovery !== undefined) lines.push(`    recovery: "${pin.recovery}"`);
     if (pin.digest) lines.push(`    digest: "${pin.digest}"`);
     if (pin.seen !== null) lines.push(`    seen: "${isoOf(pin.seen)}"`);
   }
@@ -210,7 +213,8 @@ function toCommand(handoffs: unknown): readonly string[] | null | undefined {
 
 function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
   if (!isRecord(entry)) return null;
-  const { workspace, roots, floor = 1, version = 1, digest = null, dir = 'policies', seen = null } = entry;
+  const { workspace, roots, floor = 1, version = 1, digest = null, dir = 'policies', seen = null, recovery } = entry;
+  if (recovery !== undefined && !isRoots([recovery])) return null;
   if (typeof workspace !== 'string' || !isIdPattern(workspace)) return null;
   if (!isRoots(roots)) return null;
   if (!isCount(floor) || !isCount(version) || !isFolder(dir)) return null;
@@ -226,6 +230,7 @@ function toPin(entry: unknown, from: 'system' | 'user'): Pin | null {
     dir,
     seen: at,
     from,
+    ...(recovery === undefined ? {} : { recovery: recovery as string }),
   };
 }
 

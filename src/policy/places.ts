@@ -5,7 +5,7 @@ import type { Places } from '../model/settings.ts';
 import { type StateLocation, toStateLocation } from '../store/location.ts';
 import { pinFromEnvironment } from './pins.ts';
 
-/** Variables of a process. Of them only `WRIT_CONFIG`, `WRIT_STATE`, `WRIT_ROOT`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME` are looked at (overview.md, state), and those by which hosts move their own homes. */
+/** Variables of a process. Of them only `WRIT_CONFIG`, `WRIT_STATE`, `WRIT_ROOT`, `WRIT_MIN_VERSION`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME` are looked at (overview.md, state), and those by which hosts move their own homes. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -19,7 +19,7 @@ export function placesOf(
   root: WorkspaceRoot | null,
   start: string,
 ): { readonly places: Places; readonly state: StateLocation } | { readonly fault: string } {
-  const { WRIT_CONFIG, WRIT_STATE, WRIT_ROOT, XDG_CONFIG_HOME, XDG_STATE_HOME } = environment;
+  const { WRIT_CONFIG, WRIT_STATE, WRIT_ROOT, WRIT_MIN_VERSION, XDG_CONFIG_HOME, XDG_STATE_HOME } = environment;
   const config = WRIT_CONFIG
     ? resolve(WRIT_CONFIG)
     : join(XDG_CONFIG_HOME && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(home, '.config'), 'writ');
@@ -29,10 +29,12 @@ export function placesOf(
       ? `${name} resolves inside the workspace (${path}); it must lie outside what it judges`
       : null;
   const pinned = WRIT_ROOT ? pinFromEnvironment(WRIT_ROOT) : null;
+  const least = WRIT_MIN_VERSION ? Number(/^[1-9]\d{0,8}$/.exec(WRIT_MIN_VERSION)?.[0]) : null;
   const fault =
     inside(config, 'WRIT_CONFIG') ??
     (state.kind === 'sqlite' ? inside(state.file, 'WRIT_STATE') : null) ??
-    (pinned !== null && 'fault' in pinned ? pinned.fault : null);
+    (pinned !== null && 'fault' in pinned ? pinned.fault : null) ??
+    (Number.isNaN(least) ? 'WRIT_MIN_VERSION is the whole number of a policy version, from 1' : null);
   if (fault !== null) return { fault };
   return {
     places: {
@@ -41,6 +43,7 @@ export function placesOf(
       home,
       moved: movedHomes(environment, start),
       root: WRIT_ROOT || null,
+      ...(least === null ? {} : { minVersion: least }),
     },
     state,
   };

@@ -97,7 +97,8 @@ export async function readPolicySet(place: SetPlace, remembered: Remembered): Pr
       }),
     ]);
   }
-  const trusted = trustedRoots(root, dir, pin, workspace);
+  const floor = Math.max(pin.floor, remembered.floor);
+  const trusted = trustedRoots(root, dir, pin, workspace, Math.max(pin.version, remembered.floor));
   if (!set.signers.some((signer) => trusted.has(signer.fingerprint))) {
     return none('mismatch', workspace, version, [
       mismatch(
@@ -111,7 +112,6 @@ export async function readPolicySet(place: SetPlace, remembered: Remembered): Pr
       mismatch('it names a root that neither the pin knows nor has signed it'),
     ]);
   }
-  const floor = Math.max(pin.floor, remembered.floor);
   const faults: Finding[] = [];
   if (version < floor)
     faults.push(
@@ -256,6 +256,7 @@ async function assemble(
       return bytes ? [{ path, text: Buffer.from(bytes).toString('utf8') }] : [];
     }),
     expiresAt: predicate.expiresAt,
+    recovery: predicate.recovery,
     digest: set.payloadDigest,
     findings: found,
   };
@@ -277,13 +278,25 @@ function readListed(
   return { bytes, faults };
 }
 
-/** Roots the pin leads to: itself, and what signed rotations hand on (`roots/<version>.dsse.json`, old and new root both signed). */
-function trustedRoots(root: WorkspaceRoot, dir: string, pin: Pin, workspace: string): ReadonlySet<string> {
+/**
+ * Roots the pin leads to: itself, and what signed rotations hand on (`roots/<version>.dsse.json`, old and new root both signed). The pinned recovery key stands
+ * for the old root, and only above the version seen here: an older recovery must not give the root back to who had it then.
+ * @param seen the highest version known here.
+ */
+function trustedRoots(
+  root: WorkspaceRoot,
+  dir: string,
+  pin: Pin,
+  workspace: string,
+  seen: number,
+): ReadonlySet<string> {
   const trusted = new Set(pin.roots);
   const rotations = readStatements(root, `${dir}/roots`, 'policy', workspace).statements;
   for (const { predicate, signers } of [...rotations].sort((a, b) => a.predicate.version - b.predicate.version)) {
     const signed = new Set(signers.map((signer) => signer.fingerprint));
-    if (![...signed].some((fingerprint) => trusted.has(fingerprint))) continue;
+    const recovers = pin.recovery !== undefined && signed.has(pin.recovery) && predicate.version > seen;
+    if (!recovers && ![...signed].some((fingerprint) => trusted.has(fingerprint))) continue;
+    if (recovers && !predicate.roots.every((fingerprint) => signed.has(fingerprint))) continue;
     if (!predicate.roots.every((fingerprint) => signed.has(fingerprint) || trusted.has(fingerprint))) continue;
     // From here on only the new roots decide: the old ones are spent.
     trusted.clear();
