@@ -236,8 +236,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'handoff verify',
     summary: 'the artifact of a handoff to you, or why it is refused',
-    usage: 'writ handoff verify FILE [--strict]',
-    example: 'writ handoff verify handoff.json --as worker-7 --key worker-7',
+    usage: 'writ handoff verify FILE [--strict] --as NAME',
+    example: 'writ handoff verify handoff.json --as worker-7',
     options: signing({ strict: bool }),
     positionals: { min: 1, max: 1 },
     run: async (call) => (await import('./handoff/verify.ts')).verify(call),

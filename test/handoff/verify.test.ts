@@ -50,6 +50,14 @@ describe('a handoff', () => {
     expect(JSON.parse(ran.stdout)).toEqual(wired.artifact);
   });
 
+  it('is read by whoever --as names, without a key; without a name and a key nobody reads it', () => {
+    const envelope = file(ws, 'keyless.json', created(ws, 'orch', 'worker'));
+    expect(ws.run(['handoff', 'verify', envelope, '--as', 'worker']).exit).toBe(0);
+    const other = ws.run(['handoff', 'verify', envelope, '--as', 'other']);
+    expect([other.exit, other.stdout, refusal(other)]).toEqual([1, '', 'handoff-audience']);
+    expect(ws.run(['handoff', 'verify', envelope]).exit).toBe(3);
+  });
+
   it('the statement says what the design asks for, and binds the artifact by digest', () => {
     const statement = JSON.parse(
       Buffer.from(created(ws, 'orch', 'worker', '--task', 'export-7').payload, 'base64').toString(),

@@ -70,7 +70,7 @@ describe('writ report', () => {
       expect.arrayContaining(['spawn worker', 'text HANDOFF.md', 'approval AGENTS.md']),
     );
     expect([...data.ends].sort((a, b) => a.at - b.at)).toEqual(data.ends);
-    expect(data.handoffs).toBeNull();
+    expect(data.handoffs).toEqual([]);
   });
 
   it('shows what is held after a load', () => {

@@ -1,5 +1,6 @@
 import { openAck } from '../../handoff/answer.ts';
-import { isVerified, openHandoff } from '../../handoff/open.ts';
+import { isVerified } from '../../handoff/open.ts';
+import { openRow } from '../../handoff/open-row.ts';
 import { escapeText } from '../../model/escaped.ts';
 import { OPEN_STATES } from '../../model/handoff.ts';
 import { type Instant, isoOf } from '../../model/instant.ts';
@@ -41,14 +42,7 @@ export async function show(call: Call): Promise<Exit> {
     const ack =
       row.ack === null ? null : openAck(JSON.parse(row.ack), { ...row, to: row.receiver }, authority, workspace.now);
     const wire = (await store?.handoffs.wire(row)) ?? '';
-    // Taken in time it may be read after that: it is opened as of when it was taken.
-    const at = Math.min(workspace.now, Math.max(row.at, 0)) as Instant;
-    const opened = await openHandoff(Buffer.from(wire), {
-      ...authority,
-      now: at,
-      audience: row.receiver,
-      seen: () => false,
-    });
+    const opened = await openRow(row, wire, { ...authority, now: workspace.now });
     const shown = {
       ...toJson(row, workspace.now),
       ack:
