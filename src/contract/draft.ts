@@ -42,6 +42,9 @@ export const DRAFT_ID = /^a[0-9a-f]{5,64}\.[0-9a-f]{12}$/;
 /** Largest draft file, bytes: an envelope and what is kept beside it. */
 const MAX_FILE = 4_194_304;
 
+/** How often a file is read that moves while it is read. */
+const READS = 20;
+
 /** A new draft of an agent; its envelope holds, in IN_PROGRESS. */
 export function newDraft(
   of: Pick<Draft, 'agentId' | 'agentName' | 'harnessId' | 'profile' | 'planTaskId' | 'parent' | 'input' | 'createdAt'>,
@@ -81,9 +84,13 @@ export function readDraft({ folder }: ContractPlace, draftId: string): Draft | '
   if (!DRAFT_ID.test(draftId)) return null;
   const file = fileOf(folder, draftId);
   if (!exists(file)) return null;
-  const text = wasReadText(readOutside(file, MAX_FILE));
-  const draft = text === null ? null : toDraft(text);
-  return draft === null || draft.draftId !== draftId ? 'damaged' : draft;
+  for (let attempt = 1; ; attempt += 1) {
+    const text = wasReadText(readOutside(file, MAX_FILE));
+    const draft = text === null ? null : toDraft(text);
+    if (draft !== null && draft.draftId === draftId) return draft;
+    // One that looks on without the lock may meet a writer that puts a new file in place of the one being read.
+    if (text !== null || attempt >= READS) return exists(file) ? 'damaged' : null;
+  }
 }
 
 /** The ids of all drafts, the one written last first. */

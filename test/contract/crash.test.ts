@@ -134,18 +134,24 @@ describe('killed at every step', () => {
 });
 
 describe('many at once', () => {
-  const start = (words: readonly string[]): Promise<{ readonly exit: number | null; readonly stdout: string }> =>
+  const start = (
+    words: readonly string[],
+  ): Promise<{ readonly exit: number | null; readonly stdout: string; readonly stderr: string }> =>
     new Promise((done) => {
       const child = spawn(process.execPath, [COMMAND, 'contract', ...words], {
         cwd: desk.space.root,
         env: desk.space.env,
-        stdio: ['ignore', 'pipe', 'ignore'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
       let stdout = '';
       child.stdout.on('data', (chunk) => {
         stdout += chunk;
       });
-      child.on('close', (exit) => done({ exit, stdout }));
+      let stderr = '';
+      child.stderr.on('data', (chunk) => {
+        stderr += chunk;
+      });
+      child.on('close', (exit) => done({ exit, stdout, stderr }));
     });
 
   it('50 finalizes of one draft and the backstop leave exactly one row', slow, async () => {
@@ -162,6 +168,16 @@ describe('many at once', () => {
     expect(firsts).toHaveLength(1);
     expect(new Set(answers.map((one) => one.handoff_id)).size).toBe(1);
     expect(desk.rows()).toMatchObject([{ state: 'COMPLETE', verified: true, cut_reason: null, handoff_id: 1 }]);
+  });
+
+  it('a reader never meets half a draft, nor calls one damaged that is being replaced', slow, async () => {
+    const id = desk.init();
+    const ends = await Promise.all(
+      Array.from({ length: 24 }, (_, n) =>
+        start(n % 2 === 0 ? ['set', 'note', `n${n}`, '--draft-id', id] : ['view', '--draft-id', id]),
+      ),
+    );
+    expect(ends.filter((end) => end.exit !== 0)).toEqual([]);
   });
 
   it('no write to a draft is lost', slow, async () => {

@@ -48,7 +48,7 @@ export async function reading<T>(
 
 /** How often a lock that others hold is waited for; each wait is the store's own few seconds. */
 const TRIES = 10;
-const LOCKED = /SQLITE_BUSY|database is locked/;
+const LOCKED = /SQLITE_BUSY|database is locked|being recovered/;
 
 /** Many agents may close their turns at once, and opening state takes its lock too: that they are busy is no damage. */
 async function openPatiently(state: StateLocation, mode: 'read' | 'write'): ReturnType<typeof openStore> {
