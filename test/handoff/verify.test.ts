@@ -72,6 +72,17 @@ describe('a handoff', () => {
     expect(JSON.stringify(statement)).not.toContain('export test pass');
   });
 
+  it('reading signs nothing: a name is enough to say for whom, and a key has to be theirs', async () => {
+    const path = file(ws, 'named.json', await forge(ws, 'orch', 'worker'));
+    expect(ws.run(['handoff', 'verify', path, '--as', 'worker']).exit).toBe(0);
+    expect(refusal(ws.run(['handoff', 'verify', path, '--as', 'spec']))).toBe('handoff-audience');
+    expect(refusal(ws.run(['handoff', 'verify', path, '--as', 'worker', '--key', ws.key('spec')]))).toBe(
+      'writer-unproven',
+    );
+    expect(ws.run(['handoff', 'verify', path]).exit).toBe(3);
+    expect(ws.run(['handoff', 'verify', path, '--as', 'worker'], { env: { WRIT_STATE: 'none' } }).exit).toBe(4);
+  });
+
   it('verifying twice takes nothing over and is no replay', async () => {
     const wired = await forge(ws, 'orch', 'worker');
     expect([verify(ws, 'worker', wired).exit, verify(ws, 'worker', wired).exit]).toEqual([0, 0]);
@@ -411,6 +422,8 @@ describe('a handoff', () => {
       twin.put('policies/policy.yaml', `${twin.read('policies/policy.yaml')}\n# altered\n`);
       const ran = verify(twin, 'worker', wired);
       expect([ran.exit, refusal(ran), ran.stdout]).toEqual([1, 'writer-unproven', '']);
+      const named = twin.run(['handoff', 'verify', file(twin, 'named.json', wired), '--as', 'worker']);
+      expect([named.exit, refusal(named), named.stdout]).toEqual([1, 'handoff-role', '']);
     } finally {
       twin.remove();
     }

@@ -29,12 +29,12 @@ export async function verify(call: Call): Promise<Exit> {
   }
 }
 
-/** Nothing is signed, so a name is enough; a key without one is asked whose it is. */
+/** Who asks: by the key where one is given, else the name alone (cli.md: the audience is `--as`). Reading signs nothing. */
 async function audienceOf(call: Call, { judgement }: Reader): Promise<string> {
+  if (signingFile(call) !== null) return (await openSigner(call, judgement)).identity.principal;
   const name = signingName(call);
-  if (name !== null) return name;
-  if (signingFile(call) === null) throw new UsageError('name who reads it with --as NAME or WRIT_AS');
-  return (await openSigner(call, judgement)).identity.principal;
+  if (name === null) throw new UsageError('--as names who the handoff is to be for');
+  return name;
 }
 
 /** Looking twice at what nobody has decided about yet is no replay. */
