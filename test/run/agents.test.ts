@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AGENTS } from '../../src/run/agent-profile.ts';
 import { Field, say } from './given.ts';
+
+// Each run is a process with processes of its own, and the machine may be busy.
+vi.setConfig({ testTimeout: 300_000 });
 
 const opened: Field[] = [];
 afterEach(() => {

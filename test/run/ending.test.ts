@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Field, isRunning, say, until } from './given.ts';
+
+// Each run is a process with processes of its own, and the machine may be busy.
+vi.setConfig({ testTimeout: 300_000 });
 
 const opened: Field[] = [];
 afterEach(() => {
@@ -43,7 +46,7 @@ describe.skipIf(!hasProc)('nothing outlives a run', () => {
   it.each(STRAYS)('at the timeout: %s', (_, stray) => {
     const at = field();
     const file = at.agent('mine', `${stray}\n${WAIT}\n${say({})}\nexec sleep 600`);
-    const ran = at.host(['--prompt-file', join(at.base, 'task.md'), '--timeout', '4s', '--host-report', '--', file]);
+    const ran = at.host(['--prompt-file', join(at.base, 'task.md'), '--timeout', '8s', '--host-report', '--', file]);
     expect([ran.exit, ran.result.status]).toEqual([1, 'timed_out']);
     expect(isRunning(Number(at.told('pid')))).toBe(false);
   });
@@ -109,7 +112,7 @@ describe('the timeout', () => {
       'mine',
       `echo x > new.txt; ${say({ summary: 'half', changed_files: ['new.txt'] })}; exec sleep 600`,
     );
-    const ran = at.host(['--prompt-file', join(at.base, 'task.md'), '--timeout', '3s', '--host-report', '--', file]);
+    const ran = at.host(['--prompt-file', join(at.base, 'task.md'), '--timeout', '8s', '--host-report', '--', file]);
     expect(ran.result).toMatchObject({
       status: 'timed_out',
       summary: 'half',
