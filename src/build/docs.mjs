@@ -72,7 +72,7 @@ else to stderr. Without a terminal nothing asks: what would be asked is an error
 | --- | --- |
 | 0 | nothing was refused |
 | 1 | something was quarantined or refused |
-| 2 | kept for host hooks, which are not built yet |
+| 2 | only from \`writ hook host\`: the host reads it as a refusal |
 | 3 | wrong usage or configuration |
 | 4 | it could not be checked |
 
