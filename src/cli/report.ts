@@ -50,8 +50,9 @@ const MOST = 2_000;
 
 /** Handoffs somebody still owes a word on; null where there is no state to ask. What they ask for is told only where it can be verified still. */
 async function openHandoffs(judgement: Judgement, { state, now }: Workspace): Promise<readonly PageHandoff[] | null> {
+  if (state.kind === 'none') return null;
   const store = await openStore(state, 'read');
-  if (!isOpen(store)) return null;
+  if (!isOpen(store)) return store === null ? [] : null;
   try {
     const rows = await store.handoffs.list({ workspace: judgement.set.workspace ?? '', open: true, limit: MOST });
     if (rows.length === 0) return [];
