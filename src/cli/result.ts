@@ -4,12 +4,14 @@ import { parseResult } from '../result/parse-result.ts';
 import { type RunResult, toWire } from '../result/run-result.ts';
 import { type Call, EXIT, type Exit, flag, text, UsageError } from './command.ts';
 import { print } from './output.ts';
+import { givenRoot } from './workspace.ts';
 
 /** Most of an output that is read, from its end, in bytes: the block is asked for at the end. */
 export const MAX_OUTPUT = 33_554_432;
 
 /** `writ result parse`: an agent's output on stdin, exactly one result object on stdout. What it says is no verdict of ours: exit 0. */
 export async function parse(call: Call): Promise<Exit> {
+  givenRoot(call);
   const exitCode = exitCodeOf(call);
   if (process.stdin.isTTY === true) throw new UsageError('the output of an agent comes on stdin');
   const tail = new TailBuffer(MAX_OUTPUT);

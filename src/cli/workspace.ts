@@ -23,11 +23,17 @@ export interface Workspace {
   readonly user?: UserSession;
 }
 
-/** Finds the workspace: `--root`, else the git top level, else the current folder (cli.md). */
-export function openWorkspace(call: Call): Workspace {
+/** The folder of `--root`, or null. Commands that need no workspace ask too: a mistyped folder is a mistake everywhere. */
+export function givenRoot(call: Call): string | null {
   const given = text(call, 'root');
   if (given !== null && !(existsSync(given) && statSync(given).isDirectory()))
     throw new UsageError(`--root ${given} is no folder`);
+  return given;
+}
+
+/** Finds the workspace: `--root`, else the git top level, else the current folder (cli.md). */
+export function openWorkspace(call: Call): Workspace {
+  const given = givenRoot(call);
   const found = findRepository(given ?? process.cwd());
   const home = homedir();
   const start = given ?? found?.topLevel ?? process.cwd();

@@ -13,6 +13,7 @@ export const PAYLOADS: readonly string[] = [
   'javascript:window.pwned=6',
   '</style><iframe src="http://127.0.0.1:9/pwned"></iframe>',
   '</title><base href="http://127.0.0.1:9/"><link rel=stylesheet href=//127.0.0.1:9/x.css>',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a payload, not a template
   '{{constructor.constructor("window.pwned=7")()}} ${window.pwned=8} `',
   '\u001b[2J\u001b]8;;http://127.0.0.1:9/\u0007click\u001b]8;;\u0007',
   'AGENTS\u202egnp.md\u2066\u2069\u200b\u{e0041}',

@@ -12,7 +12,8 @@ import { escapePath, escapeText } from '../../model/escaped.ts';
 import { parseStrictJson } from '../../sign/strict-json.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
-import { printJson } from './print-json.ts';
+import { givenRoot } from '../workspace.ts';
+import { printJson, tellRefusal } from './print-json.ts';
 import { readJudged, readText } from './read-file.ts';
 
 /** Largest output of an agent that is searched for a fence, bytes. */
@@ -20,6 +21,7 @@ const MAX_OUTPUT = 16_777_216;
 
 /** `writ contract validate`: the form of an envelope, and what it is compared with. */
 export async function validateFile(call: Call): Promise<Exit> {
+  givenRoot(call);
   const [file = null] = call.positionals;
   const profile = oneOf(call, 'profile', PROFILES);
   const input = await inputFrom(call);
@@ -36,6 +38,7 @@ export async function validateFile(call: Call): Promise<Exit> {
   if ('duplicates' in read && read.duplicates)
     warnings.push(error('DUPLICATE_KEY', 'agent_contract_handoff', 'a key comes twice; its last value was judged'));
   await printJson(shownVerdict(verdict, warnings));
+  await tellRefusal(verdict.ok ? [] : verdict.errors);
   return verdict.ok ? EXIT.ok : EXIT.refused;
 }
 
@@ -73,6 +76,7 @@ export async function inputFrom(call: Call): Promise<Input | null> {
 
 /** `writ contract input`: the envelope an agent is given before its turn, from what its orchestrator says. */
 export async function makeInput(call: Call): Promise<Exit> {
+  givenRoot(call);
   const [file = null] = call.positionals;
   const given = await readText(file, MAX_BYTES);
   const read = given === null ? { fault: 'it is not UTF-8' } : parseStrictJson(given, { maxDepth: MAX_DEPTH });
@@ -84,6 +88,7 @@ export async function makeInput(call: Call): Promise<Exit> {
 
 /** `writ contract parse-fence`: the envelope in an agent's output, and the form of it. */
 export async function parseFenceIn(call: Call): Promise<Exit> {
+  givenRoot(call);
   const [file = null] = call.positionals;
   const wanted = oneOf(call, 'profile', PROFILES);
   const output = await readJudged(file, MAX_OUTPUT);
@@ -97,11 +102,13 @@ export async function parseFenceIn(call: Call): Promise<Exit> {
     legacyTokens: legacyTokens(errors),
     repair_message: repairMessage(profile),
   });
+  await tellRefusal(errors);
   return errors.length === 0 ? EXIT.ok : EXIT.refused;
 }
 
 /** `writ contract merge`: what a payload of update_contracts makes of a section. */
 export async function merge(call: Call): Promise<Exit> {
+  givenRoot(call);
   const [current, payload] = [await sectionFrom(call, 'current'), await sectionFrom(call, 'payload')];
   for (const finding of checkPayload(payload, 'payload'))
     await tell(`writ: ${finding.code} at ${escapeText(finding.field, 200)}: ${finding.detail}`);

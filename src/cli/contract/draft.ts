@@ -15,7 +15,7 @@ import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from '../co
 import { inputFrom } from './check.ts';
 import { findDraft } from './find-draft.ts';
 import { atDesk, type ContractDesk, inTurn } from './place.ts';
-import { printJson } from './print-json.ts';
+import { printJson, tellRefusal } from './print-json.ts';
 import { readText } from './read-file.ts';
 
 /** `writ contract init`: a new draft, or with --draft-id the resume of one. */
@@ -250,5 +250,6 @@ export function refused(fault: ContractError, profile: Draft['profile']): Done {
 /** Prints what was done. */
 export async function tellDone(done: Done): Promise<Exit> {
   await printJson(done.value);
+  if (done.exit === EXIT.refused) await tellRefusal((done.value as { errors?: readonly ContractError[] }).errors ?? []);
   return done.exit ?? EXIT.ok;
 }
