@@ -1,5 +1,6 @@
 import { lstatSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../files/is-alive.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { isInside, type WorkspaceRoot } from '../files/workspace-root.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
@@ -63,15 +64,6 @@ function sweep(place: string): void {
     const path = join(place, name);
     const there = lstatSync(path, { throwIfNoEntry: false });
     if (there?.isDirectory() && there.uid === process.getuid?.()) rmSync(path, { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 

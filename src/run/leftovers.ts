@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
+import { isAlive } from '../files/is-alive.ts';
 import { writeAtomic } from '../files/write-atomic.ts';
 import { changesOf, exclude } from '../git/changes.ts';
 import type { Repository } from '../git/repository.ts';
@@ -103,14 +104,5 @@ function space(): string {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
     return hostname();
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

@@ -12,9 +12,10 @@ import { escapePath, escapeText } from '../../model/escaped.ts';
 import { parseStrictJson } from '../../sign/strict-json.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
+import { printJson } from '../print-json.ts';
 import { givenRoot } from '../workspace.ts';
-import { printJson, tellRefusal } from './print-json.ts';
 import { readJudged, readText } from './read-file.ts';
+import { tellRefusal } from './tell-refusal.ts';
 
 /** Largest output of an agent that is searched for a fence, bytes. */
 const MAX_OUTPUT = 16_777_216;

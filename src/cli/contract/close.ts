@@ -6,11 +6,11 @@ import { LANES, reconcile } from '../../contract/reconcile.ts';
 import { retireDrafts } from '../../contract/retire.ts';
 import { viewRow } from '../../contract/view.ts';
 import { type Call, EXIT, type Exit, flag, text, UsageError } from '../command.ts';
+import { printJson } from '../print-json.ts';
 import { provenAgent, writeArtifacts } from './artifacts.ts';
 import { refused, rejected, tellDone } from './draft.ts';
 import { findDraft } from './find-draft.ts';
 import { atDesk, inTurn } from './place.ts';
-import { printJson } from './print-json.ts';
 
 /** `writ contract finalize`: the terminal row of a draft. May be called again, and by many at once: one row. */
 export async function close(call: Call): Promise<Exit> {

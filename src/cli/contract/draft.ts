@@ -12,11 +12,12 @@ import { escapeText } from '../../model/escaped.ts';
 import { parseStrictJson } from '../../sign/strict-json.ts';
 import type { ContractTables } from '../../store/contracts.ts';
 import { type Call, EXIT, type Exit, flag, oneOf, text, UsageError } from '../command.ts';
+import { printJson } from '../print-json.ts';
 import { inputFrom } from './check.ts';
 import { findDraft } from './find-draft.ts';
 import { atDesk, type ContractDesk, inTurn } from './place.ts';
-import { printJson, tellRefusal } from './print-json.ts';
 import { readText } from './read-file.ts';
+import { tellRefusal } from './tell-refusal.ts';
 
 /** `writ contract init`: a new draft, or with --draft-id the resume of one. */
 export async function init(call: Call): Promise<Exit> {

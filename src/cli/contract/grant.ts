@@ -7,11 +7,11 @@ import { suggestion } from '../arguments.ts';
 import { confirm, readStdin } from '../ask.ts';
 import { type Call, EXIT, type Exit, flag, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
+import { printJson } from '../print-json.ts';
 import { openSigner } from '../signing.ts';
 import { toRequest } from '../workspace.ts';
 import { refused, tellDone } from './draft.ts';
 import { atDesk, type ContractDesk, inTurn, reading } from './place.ts';
-import { printJson } from './print-json.ts';
 import { findRow } from './respond.ts';
 
 const VERBS = ['show', 'approve', 'reject', 'reserve', 'settle'] as const;

@@ -7,9 +7,9 @@ import { validate } from '../../contract/validate.ts';
 import { escapeText } from '../../model/escaped.ts';
 import type { ContractRow, ContractTables } from '../../store/contracts.ts';
 import { type Call, EXIT, type Exit } from '../command.ts';
+import { printJson } from '../print-json.ts';
 import { refused, tellDone } from './draft.ts';
 import { reading } from './place.ts';
-import { printJson } from './print-json.ts';
 
 /** `writ contract next`: what to do with a row. With several ids their answers are put together: nothing is relayed as it is. */
 export async function next(call: Call): Promise<Exit> {

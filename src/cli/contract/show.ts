@@ -1,5 +1,5 @@
 import { type ContractPlace, DRAFT_ID, type Draft, listDrafts, readDraft } from '../../contract/draft.ts';
-import { isObject, type JsonObject, own } from '../../contract/envelope.ts';
+import { isObject, type JsonObject, own, STATES } from '../../contract/envelope.ts';
 import { envelopeOf } from '../../contract/finalize.ts';
 import { LANES } from '../../contract/reconcile.ts';
 import { viewDraft, viewForResume, viewRow, viewStoredEnvelope } from '../../contract/view.ts';
@@ -8,20 +8,13 @@ import { durationMs, instantFromIso } from '../../model/instant.ts';
 import type { ContractQuery, ContractRow, ContractTables } from '../../store/contracts.ts';
 import { type Call, EXIT, type Exit, flag, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
+import { printJson } from '../print-json.ts';
 import { refused, tellDone } from './draft.ts';
 import { findDraft } from './find-draft.ts';
 import { reading } from './place.ts';
-import { printJson } from './print-json.ts';
 
-const STATES = [
-  'DISPATCHED',
-  'IN_PROGRESS',
-  'APPROVAL_REQUEST',
-  'COMPLETE',
-  'BLOCKED',
-  'NEEDS_INPUT',
-  'NEEDS_VERIFICATION',
-];
+/** What a row may say: DISPATCHED stands before the agent's first write. */
+const ROW_STATES: readonly string[] = ['DISPATCHED', ...STATES];
 
 /** `writ contract view`: a draft, or its row where the draft is gone; with --field one value, exit 1 where it is absent. */
 export async function view(call: Call): Promise<Exit> {
@@ -112,7 +105,8 @@ export async function listRows(call: Call): Promise<Exit> {
 
 function queryOf(call: Call): Omit<ContractQuery, 'workspace' | 'since'> {
   const state = text(call, 'state')?.toUpperCase() ?? null;
-  if (state !== null && !STATES.includes(state)) throw new UsageError(`--state takes one of ${STATES.join(', ')}`);
+  if (state !== null && !ROW_STATES.includes(state))
+    throw new UsageError(`--state takes one of ${ROW_STATES.join(', ')}`);
   const [lane = null] = call.positionals;
   if (lane !== null && !flag(call, 'cut')) throw new UsageError('a lane goes with --cut');
   if (lane !== null && !LANES.some((one) => one === lane))

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { LEVELS } from '../../model/artifact-class.ts';
-import { escapePath } from '../../model/escaped.ts';
+import { escapeJson, escapePath } from '../../model/escaped.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { EvidenceItem, ReasoningStep } from '../../model/handoff.ts';
 import { type Instant, shift } from '../../model/instant.ts';
@@ -14,7 +14,6 @@ import { print, tell } from '../output.ts';
 import { until } from '../write.ts';
 import { writeOut } from '../write-out.ts';
 import { openDesk } from './authority.ts';
-import { spelt } from './print-json.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -57,7 +56,7 @@ export async function create(call: Call): Promise<Exit> {
   if ('refused' in sealed) throw refusedBy(sealed.refused);
   await tellFindings(sealed.findings);
   const out = text(call, 'out');
-  if (out === null) await print(spelt(sealed.text));
+  if (out === null) await print(escapeJson(sealed.text));
   else {
     await writeOut(out, sealed.text);
     await tell(`handoff ${sealed.handoffId} to ${to} signed as ${signer.identity.principal}, in ${escapePath(out)}`);

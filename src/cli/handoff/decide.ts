@@ -1,6 +1,6 @@
 import { decide as decideRow } from '../../handoff/receive.ts';
 import { sealHandoff } from '../../handoff/seal.ts';
-import { escapePath, escapeText } from '../../model/escaped.ts';
+import { escapeJson, escapePath, escapeText } from '../../model/escaped.ts';
 import type { HandoffArtifact } from '../../model/handoff.ts';
 import { readWire } from '../../parse/handoff-envelope.ts';
 import type { HandoffRow, HandoffSide } from '../../store/handoffs.ts';
@@ -10,7 +10,6 @@ import { print, tell } from '../output.ts';
 import { writeOut } from '../write-out.ts';
 import { type Desk, openDesk, openRows } from './authority.ts';
 import { refusedBy, tellFindings, timesOf } from './create.ts';
-import { spelt } from './print-json.ts';
 
 /** `writ handoff accept`: takes over what waits here; or confirms, as its sender, an answer that came too late. */
 export async function accept(call: Call): Promise<Exit> {
@@ -72,7 +71,7 @@ export async function giveBack(call: Call): Promise<Exit> {
     if (!moved) throw new RefusedError('handoff-replayed', 'somebody else decided about it meanwhile');
     await tellFindings(sealed.findings);
     const out = text(call, 'out');
-    if (out === null) await print(spelt(sealed.text));
+    if (out === null) await print(escapeJson(sealed.text));
     else await writeOut(out, sealed.text);
     await tell(
       `writ: returned ${row.handoffId} to ${row.sender} as ${sealed.handoffId}${out === null ? '' : ` in ${escapePath(out)}`}; send it with: writ handoff send FILE --url URL`,

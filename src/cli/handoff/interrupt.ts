@@ -12,10 +12,10 @@ import type { HandoffRow } from '../../store/handoffs.ts';
 import type { Store } from '../../store/store.ts';
 import { type Call, CannotError, type Exit, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
+import { printJson } from '../print-json.ts';
 import { writeOut } from '../write-out.ts';
 import { type Desk, openDesk, openRows } from './authority.ts';
 import { refusedBy, tellFindings, timesOf } from './create.ts';
-import { printJson } from './print-json.ts';
 import { millisOf, outcome, targetsOf, tellEscalation, urlOf } from './send.ts';
 
 const MAX_BRIEF = 65_536;

@@ -7,9 +7,9 @@ import { type Instant, isoOf } from '../../model/instant.ts';
 import type { HandoffRow } from '../../store/handoffs.ts';
 import { type Call, EXIT, type Exit, flag, oneOf } from '../command.ts';
 import { print, tell } from '../output.ts';
+import { printJson } from '../print-json.ts';
 import { openReader, openRows } from './authority.ts';
 import { one } from './decide.ts';
-import { printJson } from './print-json.ts';
 
 const MOST = 10_000;
 

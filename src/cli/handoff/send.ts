@@ -8,10 +8,10 @@ import { openHop } from '../../parse/handoff-envelope.ts';
 import type { Pins } from '../../policy/pins.ts';
 import { type Call, EXIT, type Exit, RefusedError, text, UsageError } from '../command.ts';
 import { tell } from '../output.ts';
+import { printJson } from '../print-json.ts';
 import type { Workspace } from '../workspace.ts';
 import { openReader, openRows } from './authority.ts';
 import { readEnvelopeFile, refusedBy } from './create.ts';
-import { printJson } from './print-json.ts';
 
 /** Longest an answer under way is listened for after the escalation, ms. */
 const LATE = 5_000;

@@ -1,10 +1,10 @@
 import { isVerified, openHandoff } from '../../handoff/open.ts';
 import type { Store } from '../../store/store.ts';
 import { type Call, EXIT, type Exit, flag, UsageError } from '../command.ts';
+import { printJson } from '../print-json.ts';
 import { openSigner, signingFile, signingName } from '../signing.ts';
 import { openReader, openRows, type Reader } from './authority.ts';
 import { readEnvelopeFile, refusedBy, tellFindings } from './create.ts';
-import { printJson } from './print-json.ts';
 
 /** `writ handoff verify`: the artifact of an envelope addressed to whoever asks, or why it is refused. Takes nothing over. */
 export async function verify(call: Call): Promise<Exit> {

@@ -1,11 +1,6 @@
 import type { ContractError } from '../../contract/envelope.ts';
-import { escapeJson, escapeText } from '../../model/escaped.ts';
-import { print, tell } from '../output.ts';
-
-/** Prints a result: JSON, one value a call, the same bytes for the same value. */
-export async function printJson(value: unknown): Promise<void> {
-  await print(`${escapeJson(JSON.stringify(value, null, 1))}\n`);
-}
+import { escapeText } from '../../model/escaped.ts';
+import { tell } from '../output.ts';
 
 /** Says of a refusal what stands in its JSON first: whoever looks at the terminal alone reads why. */
 export async function tellRefusal(errors: readonly ContractError[]): Promise<void> {
